@@ -1,0 +1,47 @@
+# Everything sets up what it needs in .venv on a machine that has Python >= 3.11 and nothing else.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: test test-all lint oldest bench clean
+
+# The core, as a stranger would install it, and its tests.
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+# Everything: what `test` runs, then lint and types, then the oldest versions we claim to support.
+test-all: test lint oldest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+oldest: $(VENV)-oldest/.done
+	$(VENV)-oldest/bin/python -m pytest -p no:cacheprovider
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks.speed
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "consilience needs Python 3.11 or newer; try: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable '.[test]'
+	touch $@
+
+$(VENV)/.lint: pyproject.toml | $(VENV)/.test
+	$(PIP) install --editable '.[test,lint]'
+	touch $@
+
+$(VENV)-oldest/.done: pyproject.toml requirements-oldest.txt
+	$(PYTHON) -m venv --clear $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip --disable-pip-version-check --quiet install --constraint requirements-oldest.txt --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-oldest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Learn one graph from many views of the same samples."""

@@ -1,0 +1,79 @@
+"""How many threads to use, and running a compiled kernel over blocks with them.
+
+Kernels release the interpreter lock and each call writes only its own slice of the output or its own
+partial sum, so the result does not depend on how many threads there are or which one ran which block.
+Plain threads instead of Numba's own parallel loops: these compile in a fraction of the time, and may be
+used from several Python threads at once, which Numba's default threading layer does not survive.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from numbers import Integral
+
+import numba
+from threadpoolctl import threadpool_limits
+
+_n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default=None)
+
+
+def count() -> int:
+    """Return how many threads kernels use now."""
+    limit = _n_threads.get()
+    return numba.config.NUMBA_NUM_THREADS if limit is None else limit
+
+
+@contextmanager
+def limit(n_jobs: int | None) -> Iterator[None]:
+    """Use `n_jobs` threads for our kernels, BLAS and OpenMP alike inside the block.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None leaves everything as it is: all the cores that the process may use, or what the usual
+        environment variables and an enclosing joblib worker allow. A negative number counts back from
+        the number of cores, as in joblib: -1 is all of them.
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}.")
+    if n_jobs is None:
+        number, libraries = _n_threads.get(), nullcontext()
+    else:
+        cores = os.cpu_count() or 1
+        number = int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+        libraries = threadpool_limits(limits=number)
+    token = _n_threads.set(number)
+    try:
+        with libraries:
+            yield
+    finally:
+        _n_threads.reset(token)
+
+
+def for_ranges(kernel: Callable[[int, int], object], n_items: int, grain: int = 1) -> None:
+    """Call `kernel(start, stop)` on consecutive ranges that cover `range(n_items)`.
+
+    Parameters
+    ----------
+    kernel : callable
+        Must release the interpreter lock to profit, and write only what belongs to its own range.
+    n_items : int
+        Number of items.
+    grain : int, default=1
+        Ranges begin at multiples of it, and fewer items than this never go to a second thread.
+    """
+    n_grains = -(-n_items // grain)
+    n_threads = min(count(), n_grains)
+    if n_threads <= 1:
+        kernel(0, n_items)
+        return
+    # Some four ranges per thread even out ranges that take different times.
+    n_ranges = min(n_grains, 4 * n_threads)
+    bounds = [min(n_items, grain * (n_grains * r // n_ranges)) for r in range(n_ranges + 1)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        for done in [pool.submit(kernel, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]:
+            done.result()
