@@ -8,6 +8,7 @@ used from several Python threads at once, which Numba's default threading layer 
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -75,5 +76,5 @@ def for_ranges(kernel: Callable[[int, int], object], n_items: int, grain: int = 
     n_ranges = min(n_grains, 4 * n_threads)
     bounds = [min(n_items, grain * (n_grains * r // n_ranges)) for r in range(n_ranges + 1)]
     with ThreadPoolExecutor(n_threads) as pool:
-        for done in [pool.submit(kernel, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]:
+        for done in [pool.submit(kernel, a, b) for a, b in itertools.pairwise(bounds)]:
             done.result()

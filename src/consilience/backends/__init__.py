@@ -1,1 +1,49 @@
-"""backends."""
+"""Back ends: who does the passes over the edges.
+
+A back end is a module with these functions and nothing else that others may rely on:
+
+``load(weights, view_weights, seen, dtype) -> State``
+    Take the edge weights (v, n_edges), scaled; the rows of unseen (edge, view) pairs are 0.
+``start(state, scales, with_gram) -> Sums``
+    Set E = 0 and the fused vector to its closed form; `with_gram` asks for `Sums.consistent_gram`.
+``dca_round(state, scales, beta, gamma, steps) -> Sums``
+    Fused vector from these scales and the current A, then `steps` DCA steps on A.
+``exact_round(state, scales, beta, gamma) -> Sums``
+    Fused vector from these scales and the current A, then the exact minimiser over A.
+``fuse(state, scales) -> None``
+    Only the fused vector.
+``collect(state) -> (inconsistent, fused)``
+    The arrays, as NumPy: (v, n_edges) and (n_edges,).
+
+`numpy` is the readable one, and the oracle for the others; `numba` is the default. A new back end is a
+new module and a line in `_BACKENDS`; ``tests/backends`` runs over all of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .sums import Sums
+
+__all__ = ["Sums", "backend_names", "get_backend"]
+
+_BACKENDS = {"numpy": ".edges_numpy", "numba": ".edges_numba"}
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names that `get_backend` knows."""
+    return tuple(_BACKENDS)
+
+
+def get_backend(name: str) -> Any:
+    """Return the back-end module of this name.
+
+    Examples
+    --------
+    >>> get_backend("numpy").__name__
+    'consilience.backends.edges_numpy'
+    """
+    if name not in _BACKENDS:
+        raise ValueError(f"Unknown backend {name!r}; known back ends: {', '.join(map(repr, _BACKENDS))}.")
+    return import_module(_BACKENDS[name], __package__)

@@ -1,1 +1,20 @@
-"""fusion."""
+"""The paper's heart: the model, its solver, and fusion for people who bring graphs."""
+
+from .alternation import RoundInfo, Schedule, learn_consistent_graph
+from .functional import consistent_graph, fuse_graphs
+from .problem import FusionProblem, objective, pose
+from .result import FusionResult
+from .simplex import minimize_on_simplex
+
+__all__ = [
+    "FusionProblem",
+    "FusionResult",
+    "RoundInfo",
+    "Schedule",
+    "consistent_graph",
+    "fuse_graphs",
+    "learn_consistent_graph",
+    "minimize_on_simplex",
+    "objective",
+    "pose",
+]

@@ -1,1 +1,91 @@
-"""neighbors."""
+"""Who is near whom: each view as a space, exact nearest neighbours, and distances on given edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .metric import PRECOMPUTED, metric_names, resolve_metrics
+from .spaces import DenseSpace, MetricSpace, PrecomputedSpace, SeenSpace, Space, SparseSpace
+
+__all__ = ["Space", "as_space", "metric_names", "resolve_metrics"]
+
+_SPARSE_METRICS = ("manhattan", "haversine")  # beside Euclidean and cosine
+
+
+def as_space(
+    array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bool_] | None = None
+) -> Space:
+    """Return a view as a space with one of the metrics of `metric_names`.
+
+    Parameters
+    ----------
+    array : ndarray or CSR of shape (n, d)
+        Features, or an n x n matrix for the precomputed metrics.
+    metric : str
+        A resolved name: not ``"auto"``.
+    name : str, default="view"
+        For messages.
+    seen : ndarray of bool of shape (n,), default=None
+        Which samples the view has seen; None: all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = as_space(np.array([[0.0], [1.0], [3.0], [3.5]]), "euclidean")
+    >>> space.nearest(1).ravel()
+    array([1, 0, 3, 2], dtype=int32)
+    """
+    if seen is not None and not seen.all():
+        inside = array[seen][:, seen] if metric in PRECOMPUTED else array[seen]
+        return SeenSpace(as_space(inside, metric, name=name), seen)
+    if metric in PRECOMPUTED:
+        return _precomputed(array, metric, name)
+    if metric in ("euclidean", "cosine"):
+        cosine = metric == "cosine"
+        return SparseSpace(array, cosine) if sparse.issparse(array) else DenseSpace(array, cosine)
+    if sparse.issparse(array) and metric not in _SPARSE_METRICS:
+        raise ValueError(
+            f"The metric {metric!r} does not take the sparse view {name!r}; "
+            "use 'euclidean', 'cosine' or 'manhattan', or make the view dense."
+        )
+    if metric == "haversine" and array.shape[1] != 2:
+        raise ValueError(f"The metric 'haversine' takes 2 features, view {name!r} has {array.shape[1]}.")
+    return MetricSpace(array, metric)
+
+
+def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
+    kind = "similarity" if metric == "precomputed_similarity" else "distance"
+    n, m = matrix.shape
+    if n != m:
+        raise ValueError(f"View {name!r} is {n} x {m}; {metric!r} takes a square matrix, samples x samples.")
+    is_sparse = sparse.issparse(matrix)
+    if is_sparse and kind == "distance":
+        raise ValueError(
+            f"View {name!r} holds distances in a sparse matrix, where an absent entry would mean distance 0; "
+            "pass them dense, or as similarities, or use fuse_graphs."
+        )
+    values = matrix.data if is_sparse else matrix
+    if values.size and values.min() < 0:
+        where = np.unravel_index(int(np.argmin(matrix.toarray() if is_sparse else matrix)), (n, n))
+        raise ValueError(
+            f"View {name!r} has the negative {kind} {values.min():.6g} between samples {where[0]} and "
+            f"{where[1]}; {kind}s must not be negative."
+        )
+    diagonal = matrix.diagonal()
+    if kind == "distance" and np.any(diagonal != 0):
+        sample = int(np.argmax(diagonal != 0))
+        raise ValueError(
+            f"View {name!r} has the distance {diagonal[sample]:.6g} from sample {sample} to itself, which "
+            "must be 0. If these are similarities, pass metric='precomputed_similarity'."
+        )
+    n_positive = np.count_nonzero(values)
+    if kind == "similarity" and n > 1 and not np.any(diagonal) and n_positive == n * (n - 1):
+        raise ValueError(
+            f"View {name!r} is 0 on the diagonal and positive everywhere else, as distances are. If they are, "
+            "pass metric='precomputed_distance'; if not, set the diagonal to the similarity of a sample to itself."
+        )
+    return PrecomputedSpace(matrix, kind, squared=metric == "precomputed_squared_distance")  # type: ignore[arg-type]

@@ -1,0 +1,216 @@
+r"""The model: its data, its objective, and the quadratic programs that follow from it.
+
+The objective (Eq. 8 of the paper), for scales alpha on the simplex, consistent parts 0 <= A <= W and a
+fused vector s:
+
+.. math::
+
+    f(\alpha, A, s) = \sum_e \Big[ \sum_i \lambda_i (\alpha_i A_{ie} - s_e)^2
+        + \sum_{i,j} B_{ij} \lambda_i \lambda_j \alpha_i \alpha_j E_{ie} E_{je} \Big],
+    \qquad E = W - A,
+
+B being beta on the diagonal and gamma off it. Views that have not seen an edge are outside of its sums.
+
+=============  ===========================================================
+paper          here
+=============  ===========================================================
+``W``          ``weights`` (v, n_edges), each row scaled to sum 1
+``lambda``     ``view_weights``
+``alpha``      ``scales``
+``beta``       ``beta``: what inconsistency costs
+``gamma``      ``gamma``: what two views being inconsistent on one edge costs
+``B``          ``penalty``
+=============  ===========================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..backends import Sums
+from .simplex import Matrix, Vector
+
+EdgeArray = NDArray[np.floating[Any]]
+Seen = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class FusionProblem:
+    """One instance of the model; `pose` makes and checks it.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (v, n_edges)
+        Edge weights, each view's row scaled to sum 1 (with missing samples: to the mean 1 / n_edges over
+        the edges it has seen); 0 where unseen.
+    view_weights : ndarray of shape (v,)
+        How much each view counts; positive.
+    beta, gamma : float
+        The two penalties.
+    seen : ndarray of bool of shape (v, n_edges), or None
+        Which view judges which edge; None: every view judges every edge.
+    names : tuple of str
+        The views' names, for messages.
+    """
+
+    weights: EdgeArray
+    view_weights: Vector
+    beta: float
+    gamma: float
+    seen: Seen | None
+    names: tuple[str, ...]
+
+    @property
+    def penalty(self) -> Matrix:
+        """B scaled by the view weights: what one unit of scaled E E' costs."""
+        v = len(self.view_weights)
+        b = np.full((v, v), self.gamma)
+        np.fill_diagonal(b, self.beta)
+        return b * np.outer(self.view_weights, self.view_weights)
+
+
+def pose(
+    weights: EdgeArray,
+    *,
+    beta: float,
+    gamma: float,
+    view_weights: ArrayLike | None = None,
+    seen: Seen | None = None,
+    names: Sequence[str] | None = None,
+) -> FusionProblem:
+    """Check the model's data, scale each view's row, and return the problem.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (v, n_edges)
+        Similarities or distances on the shared edges, not negative.
+    beta, gamma : float
+        Not negative.
+    view_weights : array-like of shape (v,), default=None
+        Positive; None counts all views alike, as 1.
+    seen : ndarray of bool of shape (v, n_edges), default=None
+        Which view judges which edge.
+    names : sequence of str, default=None
+        For messages; ``view_0, view_1, ...`` by default.
+
+    Returns
+    -------
+    FusionProblem
+    """
+    weights = np.asarray(weights)
+    if weights.ndim != 2 or weights.dtype.kind not in "fiub":
+        raise ValueError(f"Edge weights must be a real 2-D array, got {weights.ndim}-D of {weights.dtype}.")
+    if 0 in weights.shape:
+        raise ValueError(f"There is nothing to fuse: {weights.shape[0]} views on {weights.shape[1]} edges.")
+    if weights.dtype not in (np.float32, np.float64):
+        weights = weights.astype(np.float64)
+    v, n_edges = weights.shape
+    names = tuple(names) if names is not None else tuple(f"view_{i}" for i in range(v))
+    if seen is not None:
+        seen = np.asarray(seen, dtype=bool)
+        if seen.shape != weights.shape:
+            raise ValueError(f"seen has shape {seen.shape}, the edge weights {weights.shape}; they must agree.")
+        if not seen.any(axis=0).all():
+            edge = int(np.argmin(seen.any(axis=0)))
+            raise ValueError(f"Edge {edge} has been seen by no view; leave it out of the edge set.")
+        weights = np.where(seen, weights, weights.dtype.type(0))
+        seen = None if seen.all() else seen
+    _check_edge_weights(weights, names)
+    sums = weights.sum(axis=1, dtype=np.float64)
+    for name, total in zip(names, sums, strict=True):
+        if total <= 0:
+            raise ValueError(f"View {name!r} has no positive edge weight, so it says nothing; leave it out.")
+    shares = np.ones(v) if seen is None else seen.mean(axis=1)
+    return FusionProblem(
+        weights=weights * (shares / sums).astype(weights.dtype)[:, None],
+        view_weights=check_view_weights(view_weights, names),
+        beta=check_penalty("beta", beta),
+        gamma=check_penalty("gamma", gamma),
+        seen=seen,
+        names=names,
+    )
+
+
+def _check_edge_weights(weights: EdgeArray, names: Sequence[str]) -> None:
+    for name, row in zip(names, weights, strict=True):
+        if not np.isfinite(row.sum(dtype=np.float64)) and not np.isfinite(row).all():
+            edge = int(np.argmin(np.isfinite(row)))
+            raise ValueError(f"View {name!r} has the weight {row[edge]} at edge {edge}; weights must be finite.")
+        if row.min() < 0:
+            edge = int(np.argmin(row))
+            raise ValueError(
+                f"View {name!r} has the negative weight {row[edge]:.6g} at edge {edge}; "
+                "similarities and distances must not be negative."
+            )
+
+
+def check_penalty(name: str, value: float) -> float:
+    """Return beta or gamma as a float, or raise a ValueError that names it."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name} must be a finite number that is not negative, got {value!r}.")
+    return float(value)
+
+
+def check_view_weights(view_weights: ArrayLike | None, names: Sequence[str]) -> Vector:
+    """Return one positive weight per view, or raise a ValueError that names the view at fault."""
+    if view_weights is None:
+        return np.ones(len(names))
+    try:
+        result = np.array(view_weights, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"view_weights must be numbers, one per view, got {view_weights!r}.") from None
+    if result.shape != (len(names),):
+        raise ValueError(
+            f"view_weights must hold one number for each of the {len(names)} views "
+            f"({', '.join(names)}), got shape {result.shape}."
+        )
+    for name, value in zip(names, result, strict=True):
+        if not 0 < value < np.inf:
+            raise ValueError(
+                f"The weight of view {name!r} is {value:g}; weights must be positive and finite. "
+                "To leave a view out, do not pass it."
+            )
+    return result
+
+
+def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fused: EdgeArray) -> float:
+    """Return the objective as the paper writes it (Eq. 8), the oracle for everything faster.
+
+    Parameters
+    ----------
+    problem : FusionProblem
+    scales : ndarray of shape (v,)
+        alpha.
+    consistent : ndarray of shape (v, n_edges)
+        A.
+    fused : ndarray of shape (n_edges,)
+        s.
+    """
+    scaled_a = scales[:, None] * consistent
+    scaled_e = scales[:, None] * (problem.weights - consistent)
+    apart = (scaled_a - fused) ** 2
+    if problem.seen is not None:
+        apart = np.where(problem.seen, apart, 0)
+    return float(problem.view_weights @ apart.sum(axis=1) + np.sum(problem.penalty * (scaled_e @ scaled_e.T)))
+
+
+def quadratic_in_scales(problem: FusionProblem, sums: Sums) -> tuple[Matrix, Vector, float]:
+    """Return H, c and a constant: f = x'Hx/2 - c'x + constant in the scales, A and s fixed (Eq. 14)."""
+    hessian = 2 * (
+        np.diag(problem.view_weights * sums.consistent_squares) + problem.penalty * sums.inconsistent_gram
+    )
+    return hessian, 2 * problem.view_weights * sums.consistent_fused, sums.fused_square
+
+
+def quadratic_in_scales_and_fused(problem: FusionProblem, sums: Sums) -> tuple[Matrix, Vector, float]:
+    """Return the same with s eliminated, that is, minimised together with the scales."""
+    assert sums.consistent_gram is not None
+    pull = np.outer(problem.view_weights, problem.view_weights) * sums.consistent_gram
+    hessian, linear, _ = quadratic_in_scales(problem, sums)
+    return hessian - 2 * pull, np.zeros_like(linear), 0.0

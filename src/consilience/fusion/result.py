@@ -1,0 +1,85 @@
+"""What a fusion returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..graph.edges import EdgeSet
+
+
+@dataclass(frozen=True)
+class FusionResult:
+    """The unified graph, and each view split into what the others share and what only it says.
+
+    Edge values are in the units of the model, where each view's weights sum to 1.
+
+    Attributes
+    ----------
+    fused : ndarray of shape (n_edges,)
+        The unified graph on the edges: similarities or distances, as what went in.
+    view_names : tuple of str
+        Names of the views.
+    view_weights : ndarray of shape (v,)
+        The paper's lambda: how much each view was told to count.
+    view_scales : ndarray of shape (v,)
+        The paper's alpha: the scale at which each view enters; on the simplex.
+    history : ndarray of shape (n_iter + 1,)
+        The objective at the start and after each round's update of the scales.
+    n_iter : int
+        Number of rounds.
+    converged : bool
+        Whether the stopping rule was met.
+    status : str
+        Why it ended, in words: ``"converged"``, ``"max_iter reached"`` or ``"stopped by callback"``.
+    solver : {"dca", "exact"}
+        Which edge step was used.
+    edges : EdgeSet or None
+        Where the values stand in the graph, if that is known.
+    """
+
+    fused: NDArray[np.floating[Any]] = field(repr=False)
+    view_names: tuple[str, ...]
+    view_weights: NDArray[np.float64]
+    view_scales: NDArray[np.float64]
+    history: NDArray[np.float64] = field(repr=False)
+    n_iter: int
+    converged: bool
+    status: str
+    solver: str
+    weights_by_view: NDArray[np.floating[Any]] = field(repr=False)
+    inconsistent_by_view: NDArray[np.floating[Any]] = field(repr=False)
+    edges: EdgeSet | None = field(default=None, repr=False)
+
+    @property
+    def consistent(self) -> NDArray[np.floating[Any]]:
+        """The consistent parts A, of shape (n_edges, v), computed on access."""
+        return (self.weights_by_view - self.inconsistent_by_view).T
+
+    @property
+    def inconsistent(self) -> NDArray[np.floating[Any]]:
+        """The inconsistent parts E = W - A, of shape (n_edges, v)."""
+        return self.inconsistent_by_view.T
+
+    @property
+    def view_contributions(self) -> NDArray[np.float64]:
+        """Each view's share of the unified graph: weight times scale, summing to 1."""
+        share: NDArray[np.float64] = self.view_weights * self.view_scales
+        return share / share.sum()
+
+    @property
+    def inconsistent_shares(self) -> NDArray[np.float64]:
+        """How much of each view's total weight was found inconsistent, between 0 and 1."""
+        total = self.weights_by_view.sum(axis=1, dtype=np.float64)
+        return self.inconsistent_by_view.sum(axis=1, dtype=np.float64) / total
+
+    @property
+    def graph(self) -> sparse.csr_array:
+        """The unified graph as a SciPy CSR array, every edge stored, zeros included."""
+        if self.edges is None:
+            raise ValueError("This result has edge values but no edge set; put them in a graph yourself.")
+        return self.edges.to_csr(self.fused)

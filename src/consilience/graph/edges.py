@@ -1,0 +1,117 @@
+"""The edges that all views share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Index = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class EdgeSet:
+    """A set of directed edges between n samples, in compressed rows: the shape of a CSR matrix.
+
+    The edges of row i are ``indices[indptr[i]:indptr[i + 1]]``, ascending, without i itself. Values on
+    the edges live apart, in arrays whose last axis runs over the edges in this order.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (n_samples + 1,)
+        Where each row begins.
+    indices : ndarray of shape (n_edges,)
+        The other end of each edge.
+    seen : ndarray of bool of shape (v, n_edges), or None
+        Which view judges which edge: it has seen both ends. None: all views judge all edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edges = EdgeSet.union([np.array([[1], [0], [1]]), np.array([[2], [0], [0]])])
+    >>> edges.rows, edges.indices
+    (array([0, 0, 1, 2, 2], dtype=int32), array([1, 2, 0, 0, 1], dtype=int32))
+    """
+
+    indptr: Index = field(repr=False)
+    indices: Index = field(repr=False)
+    seen: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    @classmethod
+    def union(
+        cls, neighbors: Sequence[Index], mask: NDArray[np.bool_] | None = None
+    ) -> EdgeSet:
+        """Unite the neighbour lists of several views (the paper's index set F).
+
+        Parameters
+        ----------
+        neighbors : sequence of ndarray of shape (n_samples, k)
+            Each sample's neighbours in one view. A sample's own index means "no neighbour".
+        mask : ndarray of bool of shape (n_samples, v), default=None
+            Which view has seen which sample; an edge is judged by the views that have seen both ends.
+        """
+        merged = np.sort(np.concatenate(neighbors, axis=1), axis=1)
+        keep = merged != np.arange(len(merged))[:, None]
+        keep[:, 1:] &= merged[:, 1:] != merged[:, :-1]
+        indptr = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+        edges = cls(indptr, merged[keep])
+        if mask is None or mask.all():
+            return edges
+        return cls(indptr, edges.indices, np.ascontiguousarray((mask[edges.rows] & mask[edges.indices]).T))
+
+    @classmethod
+    def from_support(cls, graphs: Sequence[sparse.sparray | sparse.spmatrix]) -> EdgeSet:
+        """Unite the stored entries of several sparse graphs, off the diagonal."""
+        n = graphs[0].shape[0]
+        pattern = sparse.csr_array((n, n), dtype=np.int8)
+        for graph in graphs:
+            entries = sparse.coo_array(graph)
+            off = entries.row != entries.col
+            ones = np.ones(np.count_nonzero(off), dtype=np.int8)
+            pattern = pattern + sparse.csr_array((ones, (entries.row[off], entries.col[off])), shape=(n, n))
+        pattern.sort_indices()
+        return cls(pattern.indptr, pattern.indices)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of directed edges."""
+        return len(self.indices)
+
+    @property
+    def rows(self) -> Index:
+        """The end that each edge starts from, of shape (n_edges,)."""
+        return np.repeat(np.arange(self.n_samples, dtype=self.indices.dtype), np.diff(self.indptr))
+
+    def to_csr(self, values: NDArray[Any]) -> sparse.csr_array:
+        """Return the graph with these values on the edges, every edge stored, zeros included."""
+        n = self.n_samples
+        return sparse.csr_array((values, self.indices.copy(), self.indptr.copy()), shape=(n, n))
+
+    def take(self, graph: sparse.sparray | sparse.spmatrix) -> NDArray[Any]:
+        """Return the entries of a sparse graph on these edges; 0 where it has none."""
+        graph = sparse.csr_array(graph)
+        graph.sum_duplicates()
+        # Both sides are sorted by (row, column), so one search finds every edge among the entries.
+        n = np.int64(self.n_samples)
+        own = self.rows.astype(np.int64) * n + self.indices
+        rows = np.repeat(np.arange(n), np.diff(graph.indptr))
+        theirs = rows * n + graph.indices
+        position = np.searchsorted(theirs, own)
+        position[position == len(theirs)] = 0
+        values = np.zeros(self.n_edges, dtype=graph.dtype)
+        if len(theirs):
+            found = theirs[position] == own
+            values[found] = graph.data[position[found]]
+        return values
+
+    def __repr__(self) -> str:
+        return f"EdgeSet(n_samples={self.n_samples}, n_edges={self.n_edges})"

@@ -1,0 +1,200 @@
+"""Compiled parts of the exact neighbour search.
+
+A search looks at all pairs through fast approximate values, and at the few that could be neighbours
+exactly. For row i and every j an approximate squared distance and a rigorous bound of its error are
+known; T, the k-th smallest upper bound, is an upper bound of the k-th smallest distance; whatever has a
+lower bound above T is out. The rest is measured directly, and the k smallest by (distance, index) are
+kept. Ties, duplicate rows and rounding in the fast part therefore never decide who is a neighbour.
+"""
+
+# Compiled functions are not annotated: Numba derives their types from the call.
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+_njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
+_njit_inline = nb.njit(inline="always")
+CHUNK = 64  # columns whose minimum is taken first, to skip them all at once
+
+
+@_njit
+def select_dense(products, x, blank, squares, lengths, slack, offset, k, first, last, index):
+    """Find the k nearest rows of x for each row offset + r, r in [first, last).
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_rows, n)
+        Approximate inner products of these rows with all rows, in some scaled and shifted copy of x.
+    x : ndarray of shape (n, d)
+        The rows themselves.
+    blank : ndarray of bool of shape (n,)
+        Rows without direction (cosine): as far from every other row as orthogonal unit vectors.
+    squares, lengths : ndarray of shape (n,)
+        Squared norm and norm of the rows in the scaled copy.
+    slack : float
+        An approximate squared distance errs by at most ``slack * (lengths[i] + lengths[j]) ** 2``.
+    index : ndarray of shape (n, k)
+        Output.
+    """
+    bound = np.empty(len(squares), products.dtype)
+    smallest = np.empty(k, products.dtype)
+    distance = np.empty(k, np.float64)
+    for r in range(first, last):
+        i = offset + r
+        limit = _upper_limit(products[r], squares, lengths, slack, i, bound, smallest)
+        count = 0
+        for begin in range(0, len(bound), CHUNK):
+            end = min(begin + CHUNK, len(bound))
+            if _minimum(bound, begin, end) > limit:
+                continue
+            for j in range(begin, end):
+                if bound[j] <= limit:
+                    d = 2.0
+                    if not (blank[i] or blank[j]):
+                        d = squared_difference(x, i, j)
+                    count = _insert(distance, index[i], count, k, d, j)
+
+
+@_njit
+def select_sparse(data, indices, indptr, t_data, t_indices, t_indptr, blank, squares, lengths, slack, k,
+                  first, last, index):  # fmt: skip
+    """Find the k nearest rows in CSR form; the arrays with t_ are those of the transpose."""
+    n = len(squares)
+    products, bound = np.empty(n), np.empty(n)
+    smallest, distance = np.empty(k), np.empty(k)
+    for i in range(first, last):
+        products[:] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            column = indices[p]
+            for q in range(t_indptr[column], t_indptr[column + 1]):
+                products[t_indices[q]] += data[p] * t_data[q]
+        limit = _upper_limit(products, squares, lengths, slack, i, bound, smallest)
+        count = 0
+        for j in range(n):
+            if bound[j] <= limit:
+                d = 2.0
+                if not (blank[i] or blank[j]):
+                    d = sparse_squared_difference(data, indices, indptr, i, j)
+                count = _insert(distance, index[i], count, k, d, j)
+
+
+@_njit
+def select_given(values, offset, k, largest_allowed, first, last, index):
+    """Find the k smallest entries of each row, itself and entries above `largest_allowed` left out.
+
+    Rows with fewer than k such entries are filled up with their own number.
+    """
+    distance = np.empty(k, np.float64)
+    for r in range(first, last):
+        i = offset + r
+        count = 0
+        for begin in range(0, values.shape[1], CHUNK):
+            end = min(begin + CHUNK, values.shape[1])
+            if count == k and _minimum(values[r], begin, end) >= distance[k - 1]:
+                continue
+            for j in range(begin, end):
+                if j != i and values[r, j] <= largest_allowed:
+                    count = _insert(distance, index[i], count, k, values[r, j], j)
+        index[i, count:] = i
+
+
+@_njit
+def edge_squares_dense(x, blank, indptr, indices, first, last, out):
+    """Squared differences on the edges of the rows [first, last)."""
+    for i in range(first, last):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            out[p] = 2.0 if blank[i] or blank[j] else squared_difference(x, i, j)
+
+
+@_njit
+def edge_squares_sparse(data, columns, rows, blank, indptr, indices, first, last, out):
+    """Squared differences on the edges of the rows [first, last), for CSR features (data, columns, rows)."""
+    for i in range(first, last):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            out[p] = 2.0 if blank[i] or blank[j] else sparse_squared_difference(data, columns, rows, i, j)
+
+
+@_njit
+def squared_difference(x, i, j):
+    """Squared Euclidean distance of two rows, the same to the last bit for (i, j) and (j, i)."""
+    total = 0.0
+    for f in range(x.shape[1]):
+        difference = np.float64(x[i, f]) - np.float64(x[j, f])
+        total += difference * difference
+    return total
+
+
+@_njit
+def sparse_squared_difference(data, indices, indptr, i, j):
+    """Squared Euclidean distance of two rows in CSR form with sorted indices."""
+    p, p_end, q, q_end = indptr[i], indptr[i + 1], indptr[j], indptr[j + 1]
+    total = 0.0
+    while p < p_end or q < q_end:
+        if q == q_end or (p < p_end and indices[p] < indices[q]):
+            difference = np.float64(data[p])
+            p += 1
+        elif p == p_end or indices[q] < indices[p]:
+            difference = np.float64(data[q])
+            q += 1
+        else:
+            difference = np.float64(data[p]) - np.float64(data[q])
+            p += 1
+            q += 1
+        total += difference * difference
+    return total
+
+
+@_njit_inline
+def _upper_limit(products, squares, lengths, slack, i, bound, smallest):
+    """Fill `bound` with lower bounds (infinity at i); return the k-th smallest upper bound.
+
+    The squared norm of row i, common to all its distances, is left out of both.
+    """
+    n, k = len(bound), len(smallest)
+    for j in range(n):
+        reach = lengths[i] + lengths[j]
+        bound[j] = squares[j] - products[j] - products[j] - slack * reach * reach
+    bound[i] = np.inf
+    smallest[:] = np.inf
+    for begin in range(0, n, CHUNK):
+        end = min(begin + CHUNK, n)
+        if _minimum(bound, begin, end) >= smallest[k - 1]:
+            continue
+        for j in range(begin, end):
+            reach = lengths[i] + lengths[j]
+            upper = bound[j] + (slack + slack) * reach * reach
+            if upper < smallest[k - 1]:
+                place = k - 1
+                while place > 0 and smallest[place - 1] > upper:
+                    smallest[place] = smallest[place - 1]
+                    place -= 1
+                smallest[place] = upper
+    return smallest[k - 1]
+
+
+@_njit_inline
+def _minimum(values, begin, end):
+    least = values[begin]
+    for j in range(begin + 1, end):
+        least = min(least, values[j])
+    return least
+
+
+@_njit
+def _insert(distance, index, count, k, d, j):
+    """Put (d, j) into a list of at most k, ascending by distance; equal ones stay in order of arrival."""
+    if count == k and d >= distance[k - 1]:
+        return count
+    place = min(count, k - 1)
+    while place > 0 and distance[place - 1] > d:
+        distance[place] = distance[place - 1]
+        index[place] = index[place - 1]
+        place -= 1
+    distance[place] = d
+    index[place] = j
+    return min(count + 1, k)

@@ -1,0 +1,77 @@
+"""Which metric a view is measured by."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import VALID_METRICS
+
+logger = logging.getLogger(__name__)
+
+PRECOMPUTED = ("precomputed_distance", "precomputed_squared_distance", "precomputed_similarity")
+# The model works on squared distances, so squared Euclidean needs no second squaring.
+_ALIASES = {"l2": "euclidean", "sqeuclidean": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
+_UNFIT = {"precomputed", "nan_euclidean"}
+SPARSE_SHARE = 0.8  # a non-negative view with more zeros than this is taken for counts
+
+
+def metric_names() -> tuple[str, ...]:
+    """Return every metric name that is understood, ``"auto"`` first."""
+    others = sorted(set(VALID_METRICS["brute"]) - _UNFIT - {"euclidean", "cosine"})
+    return ("auto", "euclidean", "cosine", *PRECOMPUTED, *others)
+
+
+def resolve_metrics(metric: str | Sequence[str], arrays: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Return one metric name per view, with ``"auto"`` decided and aliases replaced.
+
+    Parameters
+    ----------
+    metric : str or sequence of str
+        One name for all views, or one per view (a mapping from view names works too).
+    arrays : sequence of array or sparse matrix
+        The views.
+    names : sequence of str
+        Their names.
+    """
+    if isinstance(metric, str):
+        chosen = [metric] * len(names)
+    elif isinstance(metric, dict):
+        unknown = [name for name in metric if name not in names]
+        if unknown or len(metric) != len(names):
+            raise ValueError(
+                f"metric names the views {', '.join(map(repr, metric))}, the data has "
+                f"{', '.join(map(repr, names))}; give one metric for each."
+            )
+        chosen = [metric[name] for name in names]
+    else:
+        chosen = list(metric)
+        if len(chosen) != len(names):
+            raise ValueError(
+                f"metric must be one name or one for each of the {len(names)} views, got {len(chosen)} names."
+            )
+    return tuple(_resolve(m, a, n) for m, a, n in zip(chosen, arrays, names, strict=True))
+
+
+def _resolve(metric: str, array: Any, name: str) -> str:
+    if metric not in metric_names():
+        advice = " Say which: 'precomputed_distance', ..." if metric == "precomputed" else ""
+        raise ValueError(
+            f"Unknown metric {metric!r} for view {name!r}.{advice} Known metrics: {', '.join(metric_names())}."
+        )
+    if metric == "auto":
+        metric = "cosine" if looks_like_counts(array) else "euclidean"
+        logger.info("view %r: metric 'auto' is %s", name, metric)
+    return _ALIASES.get(metric, metric)
+
+
+def looks_like_counts(array: Any) -> bool:
+    """Say whether a view is non-negative with more than 80 % zeros, as word counts are."""
+    if sparse.issparse(array):
+        values = array.data
+        size = float(array.shape[0]) * float(array.shape[1])
+        return bool((values.size == 0 or values.min() >= 0) and 1 - np.count_nonzero(values) / size > SPARSE_SHARE)
+    return bool(array.min() >= 0 and 1 - np.count_nonzero(array) / array.size > SPARSE_SHARE)

@@ -1,0 +1,342 @@
+"""A view as a space: who is near whom, and how far apart the ends of given edges are.
+
+Every space has the same two methods, `nearest(k)` and `on_edges(edges)`, and a `kind`: ``"distance"``
+spaces give squared distances, ``"similarity"`` spaces give similarities. Searches are exact and ties are
+broken by the lower index, so the answer does not depend on the machine or the number of threads.
+Memory is O(n) per block of rows; nothing of size n x n is ever held, unless the user brought it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+
+from .. import threads
+from . import kernels
+
+Floats = NDArray[np.floating[Any]]
+Index = NDArray[np.int32]
+_BLOCK_BYTES = 1 << 23  # of approximate distances at a time
+
+
+class Edges(Protocol):
+    """What a space needs to know of an edge set: compressed rows."""
+
+    @property
+    def indptr(self) -> NDArray[Any]:
+        """Where each row begins."""
+
+    @property
+    def indices(self) -> NDArray[Any]:
+        """The other end of each edge."""
+
+
+class Space(Protocol):
+    """A view as a space."""
+
+    kind: Literal["distance", "similarity"]
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others, of shape (n, k); its own index where there are fewer."""
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances, or similarities, on the edges."""
+
+    def is_constant(self) -> bool:
+        """Say whether all samples look the same."""
+
+
+class DenseSpace:
+    """Euclidean or cosine distance on dense features.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, d)
+        Features.
+    cosine : bool
+        Whether to measure 1 - cos. The distance to and from a row of zeros is 1.
+    """
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, x: Floats, cosine: bool) -> None:
+        self.cosine = cosine
+        self.x, self.blank = _unit_rows(x) if cosine else (x, np.zeros(len(x), dtype=bool))
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others."""
+        x32 = self._single_precision()
+        squares = np.einsum("ij,ij->i", x32, x32, dtype=np.float64)
+        squares[self.blank] = 1.0
+        lengths = np.sqrt(squares).astype(np.float32)
+        squares32 = squares.astype(np.float32)
+        # d terms in each inner product, and a few roundings in the copy, the norms and the sums.
+        slack = np.float32((self.x.shape[1] + 16) * np.finfo(np.float32).eps)
+        index = np.empty((len(x32), k), dtype=np.int32)
+        for start, stop in _row_blocks(len(x32), 4):
+            products = x32[start:stop] @ x32.T
+            threads.for_ranges(
+                lambda a, b, p=products, o=start: kernels.select_dense(  # type: ignore[misc]
+                    p, self.x, self.blank, squares32, lengths, slack, o, k, a, b, index
+                ),
+                stop - start,
+                grain=32,
+            )
+        return index
+
+    def _single_precision(self) -> NDArray[np.float32]:
+        """Return a copy for the fast look at all pairs: distances change by a common factor at most."""
+        if self.cosine:
+            return self.x.astype(np.float32)
+        centered = self.x - self.x.mean(axis=0, dtype=np.float64)
+        largest = max(float(centered.max()), -float(centered.min()))
+        if largest > 0:
+            centered /= largest
+        return centered.astype(np.float32)
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on the edges."""
+        out = np.empty(len(edges.indices))
+        threads.for_ranges(
+            lambda a, b: kernels.edge_squares_dense(
+                self.x, self.blank, edges.indptr, edges.indices, a, b, out
+            ),
+            len(self.x),
+            grain=256,
+        )
+        return _half_squared(out) if self.cosine else out
+
+    def is_constant(self) -> bool:
+        """Say whether all rows are the same."""
+        return bool(np.all(self.x == self.x[0]))
+
+
+class SparseSpace:
+    """Euclidean or cosine distance on features in CSR form, which are never made dense."""
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, x: sparse.csr_array, cosine: bool) -> None:
+        self.cosine = cosine
+        if cosine:
+            norms = np.sqrt(_row_squares(x))
+            self.blank = norms == 0
+            data = x.data / np.repeat(np.where(self.blank, 1.0, norms), np.diff(x.indptr))
+            x = sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
+        else:
+            self.blank = np.zeros(x.shape[0], dtype=bool)
+        self.x = x
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others."""
+        x, transpose = self.x, sparse.csr_array(self.x.T)
+        squares = _row_squares(x)
+        squares[self.blank] = 1.0
+        longest = int(np.diff(x.indptr).max(initial=0))
+        slack = (longest + 16) * np.finfo(x.dtype).eps
+        index = np.empty((x.shape[0], k), dtype=np.int32)
+        own = (x.data, x.indices, x.indptr, transpose.data, transpose.indices, transpose.indptr)
+        threads.for_ranges(
+            lambda a, b: kernels.select_sparse(
+                *own, self.blank, squares, np.sqrt(squares), slack, k, a, b, index
+            ),
+            x.shape[0],
+            grain=64,
+        )
+        return index
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on the edges."""
+        x = self.x
+        out = np.empty(len(edges.indices))
+        threads.for_ranges(
+            lambda a, b: kernels.edge_squares_sparse(
+                x.data, x.indices, x.indptr, self.blank, edges.indptr, edges.indices, a, b, out
+            ),
+            x.shape[0],
+            grain=256,
+        )
+        return _half_squared(out) if self.cosine else out
+
+    def is_constant(self) -> bool:
+        """Say whether all rows are the same."""
+        first = self.x[[0]]
+        same = len(first.data) * self.x.shape[0]
+        return bool(
+            self.x.nnz == same
+            and np.array_equal(self.x.indices, np.tile(first.indices, self.x.shape[0]))
+            and np.array_equal(self.x.data, np.tile(first.data, self.x.shape[0]))
+        )
+
+
+class MetricSpace:
+    """Any other metric of scikit-learn's `pairwise_distances`, a block of rows at a time."""
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, x: Any, metric: str) -> None:
+        self.x, self.metric = x, metric
+        self.parameters: dict[str, Any] = {}
+        # These two are defined by the whole of the data, not by the rows at hand.
+        if metric == "seuclidean":
+            self.parameters["V"] = np.var(x, axis=0, ddof=1, dtype=np.float64)
+        elif metric == "mahalanobis":
+            self.parameters["VI"] = np.linalg.inv(np.cov(x.T)).T
+
+    def _rows(self, start: int, stop: int) -> Floats:
+        block = pairwise_distances(self.x[start:stop], self.x, metric=self.metric, **self.parameters)
+        return np.ascontiguousarray(block, dtype=np.float64)
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others."""
+        index = np.empty((self.x.shape[0], k), dtype=np.int32)
+        for start, stop in _row_blocks(self.x.shape[0], 8):
+            _select(self._rows(start, stop), start, k, np.inf, index)
+        return index
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on the edges."""
+        out = np.empty(len(edges.indices))
+        for start, stop in _row_blocks(self.x.shape[0], 8):
+            here = slice(edges.indptr[start], edges.indptr[stop])
+            rows = np.repeat(np.arange(stop - start), np.diff(edges.indptr[start : stop + 1]))
+            out[here] = self._rows(start, stop)[rows, edges.indices[here]]
+        return out * out
+
+    def is_constant(self) -> bool:
+        """Say whether all rows are the same."""
+        return SparseSpace(self.x, False).is_constant() if sparse.issparse(self.x) else bool(np.all(self.x == self.x[0]))
+
+
+class PrecomputedSpace:
+    """Distances or similarities that the user brings, as an n x n matrix; similarities may be sparse.
+
+    Parameters
+    ----------
+    matrix : ndarray or CSR of shape (n, n)
+        Not negative.
+    kind : {"distance", "similarity"}
+        What they are. A similarity of 0 is no edge.
+    squared : bool
+        Whether distances are squared already.
+    """
+
+    def __init__(self, matrix: Any, kind: Literal["distance", "similarity"], squared: bool) -> None:
+        self.matrix, self.kind, self.squared = matrix, kind, squared
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others: smallest distances or largest positive similarities."""
+        n = self.matrix.shape[0]
+        index = np.empty((n, k), dtype=np.int32)
+        for start, stop in _row_blocks(n, 8):
+            block = self.matrix[start:stop]
+            block = block.toarray() if sparse.issparse(block) else block
+            if self.kind == "distance":
+                _select(np.ascontiguousarray(block), start, k, np.inf, index)
+            else:
+                _select(-block, start, k, -np.finfo(block.dtype).smallest_subnormal, index)
+        return index
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances, or similarities, on the edges."""
+        rows = np.repeat(np.arange(self.matrix.shape[0]), np.diff(edges.indptr))
+        values = np.asarray(self.matrix[rows, edges.indices], dtype=np.float64).ravel()
+        return values * values if self.kind == "distance" and not self.squared else values
+
+    def is_constant(self) -> bool:
+        """Say whether all pairs of samples are given the same value."""
+        n = self.matrix.shape[0]
+        if sparse.issparse(self.matrix) and self.matrix.nnz < n * (n - 1):
+            return self.matrix.nnz == 0
+        first = self.matrix[0, n - 1] if n > 1 else 0.0
+        for i in range(n):
+            row = self.matrix[[i]].toarray()[0] if sparse.issparse(self.matrix) else self.matrix[i]
+            if np.any(np.delete(row, i) != first):
+                return False
+        return True
+
+
+class SeenSpace:
+    """A space that has seen only some of the samples; the others have no neighbours in it.
+
+    Parameters
+    ----------
+    space : Space
+        The samples seen, in order.
+    seen : ndarray of bool of shape (n,)
+        Which of all samples those are.
+    """
+
+    def __init__(self, space: Space, seen: NDArray[np.bool_]) -> None:
+        self.space, self.seen, self.kind = space, seen, space.kind
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others; its own index where there are fewer."""
+        members = np.flatnonzero(self.seen).astype(np.int32)
+        index = np.repeat(np.arange(len(self.seen), dtype=np.int32)[:, None], k, axis=1)
+        k_here = min(k, len(members) - 1)
+        if k_here > 0:
+            index[members, :k_here] = members[self.space.nearest(k_here)]
+        return index
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return values on the edges, 0 on those with an end that was not seen."""
+        rows = np.repeat(np.arange(len(self.seen)), np.diff(edges.indptr))
+        judged = self.seen[rows] & self.seen[edges.indices]
+        number = np.cumsum(self.seen) - 1  # of each sample among those seen
+        counts = np.bincount(number[rows[judged]], minlength=int(self.seen.sum()))
+        inner = _CompressedRows(np.concatenate([[0], np.cumsum(counts)]), number[edges.indices[judged]])
+        out = np.zeros(len(edges.indices))
+        out[judged] = self.space.on_edges(inner)
+        return out
+
+    def is_constant(self) -> bool:
+        """Say whether all samples seen look the same."""
+        return self.space.is_constant()
+
+
+class _CompressedRows:
+    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
+        self.indptr, self.indices = indptr, indices
+
+
+def _select(values: Floats, start: int, k: int, largest_allowed: float, index: Index) -> None:
+    threads.for_ranges(
+        lambda a, b: kernels.select_given(values, start, k, largest_allowed, a, b, index),
+        len(values),
+        grain=32,
+    )
+
+
+def _row_blocks(n: int, itemsize: int) -> Iterator[tuple[int, int]]:
+    """Split n rows of n items into blocks of bounded size."""
+    rows = max(1, min(n, _BLOCK_BYTES // (itemsize * n)))
+    for start in range(0, n, rows):
+        yield start, min(n, start + rows)
+
+
+def _unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Scale rows to unit length; say which are zero and stay so."""
+    # The largest entry is taken out first: squares of very large or small numbers would not be finite.
+    largest = np.maximum(x.max(axis=1), -x.min(axis=1))
+    blank = largest == 0
+    scaled = x / np.where(blank, 1, largest)[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64))
+    scaled /= np.where(blank, 1, norms).astype(x.dtype)[:, None]
+    return scaled, blank
+
+
+def _row_squares(x: sparse.csr_array) -> NDArray[np.float64]:
+    """Return the squared norm of each row."""
+    squares = sparse.csr_array((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape)
+    return np.asarray(squares.sum(axis=1)).ravel()
+
+
+def _half_squared(squares: Floats) -> Floats:
+    """Turn squared differences of unit vectors, 2 (1 - cos), into squared cosine distances."""
+    return (0.5 * squares) ** 2
