@@ -1,1 +1,32 @@
-"""Learn one graph from many views of the same samples."""
+"""Learn one graph from many views of the same samples, and see where the views disagree.
+
+>>> from consilience import DistanceGraphFusion, load_digits_views
+>>> views, y = load_digits_views(return_X_y=True)
+>>> model = DistanceGraphFusion(n_clusters=10, random_state=0).fit(views)
+>>> model.labels_[:10]
+array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]...)
+"""
+
+from importlib.metadata import version as _version
+
+from .cluster import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from .datasets import load_digits_views, make_multiview
+from .fusion import FusionResult, consistent_graph, fuse_graphs
+from .graph import EdgeSet
+from .views import Views
+
+__version__ = _version("consilience")
+
+__all__ = [
+    "PAPER",
+    "DistanceGraphFusion",
+    "EdgeSet",
+    "FusionResult",
+    "SimilarityGraphFusion",
+    "Views",
+    "__version__",
+    "consistent_graph",
+    "fuse_graphs",
+    "load_digits_views",
+    "make_multiview",
+]

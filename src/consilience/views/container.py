@@ -1,0 +1,257 @@
+"""Several views of the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import copy
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .alignment import (
+    align_tables,
+    check_mask,
+    check_pairwise,
+    positions_of,
+)
+from .conversion import (
+    Array,
+    take_samples,
+    to_floats,
+)
+from .tables import (
+    Ids,
+    Table,
+    check_names,
+    is_sparse,
+    listed,
+    read_ids,
+    read_table,
+    split_views,
+)
+
+
+class Views:
+    """Several views of the same samples.
+
+    Its length is the number of samples and indexing takes samples, so that scikit-learn's splitters and
+    searches split the samples, not the views.
+
+    Parameters
+    ----------
+    data : list, tuple, mapping, array, sparse matrix, DataFrame or Views
+        The views, each 2-D with one row per sample. A single 2-D array, sparse matrix, DataFrame or list of
+        rows is one view. The index of a DataFrame holds sample ids, unless it merely counts 0, 1, 2, ...;
+        rows are matched by id, in the order of the first view that has ids. Nothing is copied that is
+        already in order, and the input is never changed.
+    names : sequence of str, optional
+        Names of the views; by default the keys of a mapping, otherwise ``view_0``, ``view_1``, ...
+    sample_ids : sequence, optional
+        Ids of the samples. DataFrames with ids are brought into this order, other views are in it already.
+    mask : array of bool, shape (n_samples, n_views), optional
+        True where the view has seen the sample. Its rows are in the order of `sample_ids`; a DataFrame is
+        matched by ids and names. What a view holds for a sample that it has not seen is replaced by zeros.
+    pairwise : bool, collection of str or sequence of bool, default=False
+        Which views hold distances or similarities between the samples, so that taking samples takes rows
+        and columns: all or none, their names, or one flag per view.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the views.
+    arrays : tuple of ndarray or CSR matrix
+        The views, float64 or (where the input was) float32.
+    sample_ids : ndarray or None
+        Ids of the samples, if there are any.
+    mask : ndarray of bool or None
+        Which view has seen which sample; None if all have seen all.
+    pairwise : tuple of bool
+        Which views are matrices between samples.
+    feature_names : tuple of (ndarray of str or None)
+        Column names of each view that came as a DataFrame with names.
+
+    Notes
+    -----
+    A `Views` as `data` gives an equal one. Other keywords than the defaults override what it holds, except
+    that `sample_ids` reorders samples that have ids already; ``pairwise=()`` takes all flags away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.views import Views
+    >>> views = Views({"size": np.ones((4, 2)), "colour": np.eye(4)}, sample_ids=["a", "b", "c", "d"])
+    >>> views
+    Views(4 samples: 'size' 4 x 2 float64, 'colour' 4 x 4 float64)
+    >>> views[[3, 0]].sample_ids.tolist()
+    ['d', 'a']
+    >>> views["colour"][0]
+    array([1., 0., 0., 0.])
+    """
+
+    names: tuple[str, ...]
+    arrays: tuple[Array, ...]
+    sample_ids: Ids | None
+    mask: NDArray[np.bool_] | None
+    pairwise: tuple[bool, ...]
+    feature_names: tuple[Ids | None, ...]
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        names: Iterable[str] | None = None,
+        sample_ids: Iterable[Any] | None = None,
+        mask: Any = None,
+        pairwise: bool | Collection[str] | Collection[bool] = False,
+    ) -> None:
+        ids = None if sample_ids is None else read_ids(sample_ids)
+        if isinstance(data, Views):
+            if ids is not None and data.sample_ids is not None:
+                order = positions_of("sample_ids", ids, "the Views given", data.sample_ids)
+                data = data if order is None else data[order]
+            self.names = check_names(names, data.names, keyed=True)
+            tables = [Table(*view) for view in zip(self.names, data.arrays, data.feature_names, strict=True)]
+            ids = data.sample_ids if ids is None else ids
+            mask = data.mask if mask is None else mask
+            pairwise = data.pairwise if pairwise is False else pairwise
+        else:
+            keys, raw = split_views(data)
+            self.names = check_names(names, keys, keyed=isinstance(data, Mapping))
+            tables = [read_table(name, view) for name, view in zip(self.names, raw, strict=True)]
+        self.pairwise = check_pairwise(pairwise, tables)
+        self.sample_ids = align_tables(tables, ids, self.pairwise)
+        n_samples = tables[0].values.shape[0]
+        self.mask = None if mask is None else check_mask(mask, n_samples, self.names, self.sample_ids)
+        if isinstance(data, Views) and data.mask is not None:
+            # What was hidden is zeros by now, and must not come back as if it were data.
+            if self.mask is None or (self.mask & ~data.mask).any():
+                raise ValueError(
+                    "mask shows samples that the Views given hides: start from the original data"
+                )
+        self.arrays = tuple(
+            to_floats(table, self.seen(i), self.pairwise[i], self.sample_ids)
+            for i, table in enumerate(tables)
+        )
+        self.feature_names = tuple(table.feature_names() for table in tables)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return int(self.arrays[0].shape[0])
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.names)
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of features of each view."""
+        return tuple(int(array.shape[1]) for array in self.arrays)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples and number of features of all views together."""
+        return self.n_samples, sum(self.n_features)
+
+    def seen(self, view: int | str) -> NDArray[np.bool_] | None:
+        """Return which samples the view has seen, or None if it has seen them all."""
+        i = self._number(view)
+        return None if self.mask is None or self.mask[:, i].all() else self.mask[:, i]
+
+    def items(self) -> Iterator[tuple[str, Array]]:
+        """Iterate over the names and arrays of the views."""
+        return zip(self.names, self.arrays, strict=True)
+
+    def select(self, which: int | str | Iterable[int | str]) -> Views:
+        """Return the views with these names or numbers, in this order.
+
+        Examples
+        --------
+        >>> from consilience.views import Views
+        >>> Views({"a": [[1.0], [2.0]], "b": [[3.0], [4.0]]}).select("b")
+        Views(2 samples: 'b' 2 x 1 float64)
+        """
+        picked = [self._number(i) for i in ([which] if isinstance(which, (int, np.integer, str)) else which)]
+        new = copy(self)
+        new.names = check_names(None, [self.names[i] for i in picked])
+        new.arrays = tuple(self.arrays[i] for i in picked)
+        new.pairwise = tuple(self.pairwise[i] for i in picked)
+        new.feature_names = tuple(self.feature_names[i] for i in picked)
+        if self.mask is not None:
+            new.mask = check_mask(self.mask[:, picked], self.n_samples, new.names, self.sample_ids)
+        return new
+
+    def _number(self, view: int | str) -> int:
+        if isinstance(view, str) and view in self.names:
+            return self.names.index(view)
+        if isinstance(view, (int, np.integer)) and -self.n_views <= view < self.n_views:
+            return int(view) % self.n_views
+        error = KeyError if isinstance(view, str) else IndexError
+        raise error(f"no view {view!r}: the views are {listed(self.names)}")
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    @overload
+    def __getitem__(self, rows: str) -> Array: ...
+    @overload
+    def __getitem__(self, rows: Any) -> Views: ...
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, str):
+            return self.arrays[self._number(rows)]
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # scikit-learn writes X[rows, ...]
+        try:
+            positions = np.atleast_1d(np.arange(self.n_samples)[rows])
+        except IndexError as error:
+            raise IndexError(f"{error}; index with samples or one name, or use Views.select") from None
+        if positions.ndim != 1 or positions.size == 0:
+            raise IndexError(f"samples are picked by a non-empty 1-D index, got shape {positions.shape}")
+        # A slice of a dense view costs no memory, so keep it.
+        return self._take(rows if isinstance(rows, slice) else positions)
+
+    def _take(self, rows: slice | NDArray[np.intp]) -> Views:
+        new = copy(self)
+        square = self.pairwise
+        new.arrays = tuple(take_samples(array, rows, p) for array, p in zip(self.arrays, square, strict=True))
+        new.feature_names = tuple(
+            columns[rows] if p and columns is not None else columns
+            for columns, p in zip(self.feature_names, square, strict=True)
+        )
+        new.sample_ids = None if self.sample_ids is None else self.sample_ids[rows]
+        new.mask = None if self.mask is None or self.mask[rows].all() else self.mask[rows]
+        return new
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(
+            "iterating over Views is ambiguous: use views.items() or views.arrays for the views, "
+            "views[rows] for samples"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        raise TypeError("Views are several arrays, not one: use views.arrays or views['name']")
+
+    def __repr__(self) -> str:
+        parts = []
+        for i, (name, array) in enumerate(self.items()):
+            n, d = array.shape
+            density = f" sparse ({array.nnz / (n * d):.2g} filled)" if is_sparse(array) else ""
+            seen = self.seen(i)
+            missing = "" if seen is None else f", {1 - seen.mean():.0%} missing"
+            square = " pairwise" if self.pairwise[i] else ""
+            parts.append(f"{name!r} {n} x {d} {array.dtype}{density}{square}{missing}")
+        return f"Views({self.n_samples} samples: {', '.join(parts)})"
+
+
+def as_views(X: Any) -> Views:
+    """Return `X` itself if it is a `Views`, otherwise ``Views(X)``.
+
+    Examples
+    --------
+    >>> from consilience.views import as_views
+    >>> as_views([[0.0, 1.0], [2.0, 3.0]])
+    Views(2 samples: 'view_0' 2 x 2 float64)
+    """
+    return X if isinstance(X, Views) else Views(X)
