@@ -3,9 +3,9 @@
 A back end is a module with these functions and nothing else that others may rely on:
 
 ``load(weights, view_weights, seen, dtype) -> State``
-    Take the edge weights (v, n_edges), scaled; the rows of unseen (edge, view) pairs are 0.
+    Take the edge weights (v, n_edges), scaled, 0 where unseen; set E = 0.
 ``start(state, scales, with_gram) -> Sums``
-    Set E = 0 and the fused vector to its closed form; `with_gram` asks for `Sums.consistent_gram`.
+    Set the fused vector to its closed form, E being 0; `with_gram` asks for `Sums.consistent_gram`.
 ``dca_round(state, scales, beta, gamma, steps) -> Sums``
     Fused vector from these scales and the current A, then `steps` DCA steps on A.
 ``exact_round(state, scales, beta, gamma) -> Sums``

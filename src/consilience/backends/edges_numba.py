@@ -20,23 +20,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import threads
 from .edges_numpy import edge_hessian
+from .exact_numba import BLOCK, blame_in_general, blame_one_view, njit, njit_inline, share_blame
 from .sums import Sums, Vector
 
 EdgeArray = NDArray[np.floating[Any]]
 
-BLOCK = 256  # edges: W, E and four buffers of a block of 6 views in double precision fit 32 KB
 _GRAIN = 64  # blocks: below this many, starting a thread costs more than it saves
 _NO_STEP = -1  # in place of the number of convex views: leave E as it is
-_njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"})
-# Parts of a block's work, put into their callers: there the compiler knows the buffers not to overlap.
-_njit_inline = nb.njit(inline="always")
-
 
 @dataclass
 class State:
@@ -63,8 +58,8 @@ def load(
         total.reshape(-1)[n_edges:] = 1  # padding: any number but zero
     return State(
         weights=blocked,
-        inconsistent=np.zeros_like(blocked),
-        fused=np.empty((len(blocked), BLOCK), dtype=dtype),
+        inconsistent=_aligned_zeros(blocked.shape, blocked.dtype),
+        fused=_aligned_zeros((len(blocked), BLOCK), blocked.dtype),
         total=total,
         view_weights=view_weights,
         n_edges=n_edges,
@@ -72,8 +67,7 @@ def load(
 
 
 def start(state: State, scales: Vector, with_gram: bool = False) -> Sums:
-    """Set E = 0 and s to its closed form."""
-    state.inconsistent[:] = 0
+    """Set s to its closed form; E is 0 since `load`."""
     if with_gram:
         pull = state.view_weights * scales
         return _run(_exact_blocks, state, np.stack([pull, scales, pull, pull]), 0.0, _NO_STEP)
@@ -111,11 +105,19 @@ def collect(state: State) -> tuple[EdgeArray, EdgeArray]:
     return np.ascontiguousarray(inconsistent), state.fused.reshape(-1)[: state.n_edges].copy()
 
 
+def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> EdgeArray:
+    """Allocate zeros that begin on a cache line: vector loads across two lines cost a third of the speed."""
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = np.zeros(size + 64, dtype=np.uint8)
+    offset = -memory.ctypes.data % 64
+    return memory[offset : offset + size].view(dtype).reshape(shape)
+
+
 def _to_blocks(rows: EdgeArray) -> EdgeArray:
     """Arrange (v, n_edges) as (n_blocks, v, BLOCK), padded with zeros."""
     v, n_edges = rows.shape
     n_blocks = -(-n_edges // BLOCK)
-    blocks = np.zeros((n_blocks, v, BLOCK), dtype=rows.dtype)
+    blocks = _aligned_zeros((n_blocks, v, BLOCK), rows.dtype)
     full = n_edges // BLOCK
     blocks[:full] = rows[:, : full * BLOCK].reshape(v, full, BLOCK).transpose(1, 0, 2)
     if full < n_blocks:
@@ -151,7 +153,7 @@ def _symmetric(lower: Vector, v: int) -> NDArray[np.float64]:
     return matrix + np.tril(matrix, -1).T
 
 
-@_njit
+@njit
 def _dca_blocks(weights, inconsistent, fused, total, coefficients, gamma, steps, partial, first, last):
     """One round on the blocks [first, last): fused values, DCA steps, partial sums."""
     v = weights.shape[1]
@@ -177,39 +179,38 @@ def _dca_blocks(weights, inconsistent, fused, total, coefficients, gamma, steps,
         _add_up(w, e, s, mass, partial[b])
 
 
-@_njit
+@njit
 def _exact_blocks(weights, inconsistent, fused, total, coefficients, gamma, n_convex, partial, first, last):
     """One round on the blocks [first, last): fused values, exact edge steps, partial sums."""
     v = weights.shape[1]
-    pull, scale, curvature = coefficients[0], coefficients[1], coefficients[2]
     order = coefficients[3].astype(np.intp)
-    excess, z = np.empty(v, weights.dtype), np.empty(v, weights.dtype)
-    s, blame, _, mass = _buffers(weights.dtype, total)
+    s, blame, push, mass = _buffers(weights.dtype, total)
     zero = weights.dtype.type(0)
     for b in range(first, last):
         w, e = weights[b], inconsistent[b]
         _fuse_block(w, e, s, blame, total, b, mass, coefficients)
         for x in range(BLOCK):
             fused[b, x] = s[x]
-        for x in range(BLOCK if n_convex != _NO_STEP else 0):
-            for i in range(v):
-                excess[i] = scale[i] * w[i, x] - s[x]
-            _exact_edge(excess, curvature, gamma, order, n_convex, z)
-            for i in range(v):
-                # A view with scale 0 has no say: its A stays W.
-                e[i, x] = min(z[i] / pull[i], w[i, x]) if pull[i] > zero else zero
+        if n_convex == 0:
+            blame_one_view(w, e, s, blame, push, coefficients, gamma)
+        elif n_convex == v:
+            share_blame(w, e, s, blame, push, coefficients, gamma)
+        elif n_convex != _NO_STEP:
+            blame_in_general(w, e, s, coefficients, gamma, order, n_convex)
         _add_up(w, e, s, mass, partial[b])
         place = v * (v + 1) // 2 + 2 * v + 1
+        for x in range(BLOCK):
+            push[x] = 1 / mass[x]
         for i in range(v):
             for j in range(i + 1):
                 product = zero
                 for x in range(BLOCK):
-                    product += (w[i, x] - e[i, x]) * (w[j, x] - e[j, x]) / mass[x]
+                    product += (w[i, x] - e[i, x]) * (w[j, x] - e[j, x]) * push[x]
                 partial[b, place] = product
                 place += 1
 
 
-@_njit_inline
+@njit_inline
 def _buffers(dtype, total):
     """Allocate a block's fused values, blame, push and total weight; the last is often constant."""
     mass = np.empty(BLOCK, dtype)
@@ -217,7 +218,7 @@ def _buffers(dtype, total):
     return np.empty(BLOCK, dtype), np.empty(BLOCK, dtype), np.empty(BLOCK, dtype), mass
 
 
-@_njit_inline
+@njit_inline
 def _fuse_block(w, e, s, blame, total, b, mass, coefficients):
     """Set a block's fused values s = sum of pull_i A_i over the total weight, and its blame = pull'E."""
     zero = w.dtype.type(0)
@@ -239,7 +240,7 @@ def _fuse_block(w, e, s, blame, total, b, mass, coefficients):
             s[x] /= mass[x]
 
 
-@_njit_inline
+@njit_inline
 def _add_up(w, e, s, mass, out):
     """Write a block's partial sums: E E' (lower triangle by rows), A squared, A s and total s squared."""
     v = w.shape[0]
@@ -272,55 +273,3 @@ def _add_up(w, e, s, mass, out):
     for x in range(BLOCK):
         one += s[x] * s[x] * mass[x]
     out[place + 2 * v] = one
-
-
-@_njit
-def _exact_edge(excess, curvature, gamma, order, n_convex, z):
-    """Minimise one edge's program exactly; see `edges_numpy.exact_edge_step` for the reasoning.
-
-    `order` lists the views of positive curvature first (`n_convex` of them); that part is sorted here,
-    by excess, largest first. At most O(v^2).
-    """
-    for i in range(len(z)):
-        z[i] = 0
-    for k in range(1, n_convex):
-        view = order[k]
-        place = k
-        while place > 0 and excess[order[place - 1]] < excess[view]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = view
-
-    best_value, best_sum = excess.dtype.type(0), excess.dtype.type(0)
-    best_count, best_one, best_z_one = 0, -1, excess.dtype.type(0)
-    inverse_sum, sum_r, sum_rr = excess.dtype.type(0), excess.dtype.type(0), excess.dtype.type(0)
-    for count in range(n_convex + 1):
-        last_r = excess.dtype.type(np.inf)
-        if count > 0:
-            view = order[count - 1]
-            last_r = excess[view]
-            if last_r <= 0:
-                break
-            inverse_sum += 1 / curvature[view]
-            sum_r += last_r / curvature[view]
-            sum_rr += last_r * last_r / curvature[view]
-        stiffness = 1 + gamma * inverse_sum
-        total = sum_r / stiffness
-        value = -(sum_rr - gamma * total * sum_r)
-        if last_r >= gamma * total and value < best_value:
-            best_value, best_sum, best_count, best_one = value, total, count, -1
-        for k in range(n_convex, len(z)):
-            view = order[k]
-            determinant = curvature[view] * stiffness + gamma
-            if excess[view] <= 0 or determinant <= 0:
-                continue
-            z_one = (excess[view] * stiffness - gamma * sum_r) / determinant
-            total = (curvature[view] * sum_r + excess[view]) / determinant
-            value = -(sum_rr - gamma * total * sum_r) - excess[view] * z_one
-            if z_one >= 0 and last_r >= gamma * total and value < best_value:
-                best_value, best_sum, best_count, best_one, best_z_one = value, total, count, view, z_one
-
-    for k in range(best_count):
-        z[order[k]] = max((excess[order[k]] - gamma * best_sum) / curvature[order[k]], 0)
-    if best_one >= 0:
-        z[best_one] = best_z_one

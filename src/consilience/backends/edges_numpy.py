@@ -51,8 +51,7 @@ def load(
 
 
 def start(state: State, scales: Vector, with_gram: bool = False) -> Sums:
-    """Set E = 0 and s to its closed form."""
-    state.inconsistent = np.zeros_like(state.weights)
+    """Set s to its closed form; E is 0 since `load`."""
     fuse(state, scales)
     return _sums(state)
 
