@@ -12,12 +12,14 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import cache
 from numbers import Integral
+from typing import Any
 
 import numba
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default=None)
 
@@ -46,13 +48,28 @@ def limit(n_jobs: int | None) -> Iterator[None]:
     else:
         cores = os.cpu_count() or 1
         number = int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
-        libraries = threadpool_limits(limits=number)
+        libraries = _libraries().limit(limits=number)
     token = _n_threads.set(number)
     try:
         with libraries:
             yield
     finally:
         _n_threads.reset(token)
+
+
+def libraries_on_one_thread() -> AbstractContextManager[Any]:
+    """Keep BLAS and OpenMP to one thread inside the block, whatever `limit` allows our own kernels.
+
+    For work that we spread over threads ourselves, or that is too small to spread: threads of a library
+    wait for each other by spinning, which on a busy machine can take twenty times as long as one thread.
+    """
+    return _libraries().limit(limits=1)  # type: ignore[no-any-return]
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the thread pools loaded; looking for them at every call would take milliseconds."""
+    return ThreadpoolController()
 
 
 def for_ranges(kernel: Callable[[int, int], object], n_items: int, grain: int = 1) -> None:

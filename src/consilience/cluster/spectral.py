@@ -114,7 +114,9 @@ def spectral_embedding(
         vectors[:, : found.shape[1]] = _fix_signs(found)
         image = laplacian.matmat(found)
     eigenvalues, residuals = np.full((2, int(n_components)), np.nan)
-    eigenvalues[: found.shape[1]] = np.maximum(np.einsum("ij,ij->j", found, image), 0.0)
+    eigenvalues[: found.shape[1]] = np.maximum.accumulate(
+        np.maximum(np.einsum("ij,ij->j", found, image), 0.0)  # rounding must not disturb the order of zeros
+    )
     residuals[: found.shape[1]] = np.linalg.norm(image - found * eigenvalues[: found.shape[1]], axis=0)
     return SpectralEmbedding(vectors, eigenvalues, residuals, laplacian.n_connected, laplacian.n_isolated)
 
@@ -192,6 +194,7 @@ def assign_kmeans(
             min(n_clusters, int(represented.sum())),
             n_init=restarts,
             max_iter=max_iter,
+            tol=0.0,  # to the very end: it costs nothing here
             random_state=random_state,
         )
         with _libraries().limit(limits=1), warnings.catch_warnings():

@@ -5,6 +5,8 @@ exactly. For row i and every j an approximate squared distance and a rigorous bo
 known; T, the k-th smallest upper bound, is an upper bound of the k-th smallest distance; whatever has a
 lower bound above T is out. The rest is measured directly, and the k smallest by (distance, index) are
 kept. Ties, duplicate rows and rounding in the fast part therefore never decide who is a neighbour.
+Columns are looked at in chunks, through their minima: T is taken as the k-th smallest minimum of a
+chunk's upper bounds, which is hardly larger than the k-th smallest of all, and few chunks pass it.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.
@@ -17,7 +19,7 @@ import numpy as np
 
 _njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
 _njit_inline = nb.njit(inline="always")
-CHUNK = 64  # columns whose minimum is taken first, to skip them all at once
+CHUNK = 64  # columns to a chunk, at most
 
 
 @_njit
@@ -39,18 +41,19 @@ def select_dense(products, x, blank, squares, lengths, slack, offset, k, first, 
     index : ndarray of shape (n, k)
         Output.
     """
-    bound = np.empty(len(squares), products.dtype)
-    smallest = np.empty(k, products.dtype)
-    distance = np.empty(k, np.float64)
+    n = len(squares)
+    chunk = _chunk_size(n, k)
+    bound, least = np.empty(n, products.dtype), np.empty((2, n // chunk + 1), products.dtype)
+    smallest, distance = np.empty(k, products.dtype), np.empty(k, np.float64)
     for r in range(first, last):
         i = offset + r
-        limit = _upper_limit(products[r], squares, lengths, slack, i, bound, smallest)
+        _bound_row(products[r], squares, lengths, slack, i, chunk, bound, least)
+        limit = _kth_smallest(least[1], smallest)
         count = 0
-        for begin in range(0, len(bound), CHUNK):
-            end = min(begin + CHUNK, len(bound))
-            if _minimum(bound, begin, end) > limit:
+        for c in range(least.shape[1]):
+            if least[0, c] > limit:
                 continue
-            for j in range(begin, end):
+            for j in range(c * chunk, min((c + 1) * chunk, n)):
                 if bound[j] <= limit:
                     d = 2.0
                     if not (blank[i] or blank[j]):
@@ -63,7 +66,8 @@ def select_sparse(data, indices, indptr, t_data, t_indices, t_indptr, blank, squ
                   first, last, index):  # fmt: skip
     """Find the k nearest rows in CSR form; the arrays with t_ are those of the transpose."""
     n = len(squares)
-    products, bound = np.empty(n), np.empty(n)
+    chunk = _chunk_size(n, k)
+    products, bound, least = np.empty(n), np.empty(n), np.empty((2, n // chunk + 1))
     smallest, distance = np.empty(k), np.empty(k)
     for i in range(first, last):
         products[:] = 0
@@ -71,7 +75,8 @@ def select_sparse(data, indices, indptr, t_data, t_indices, t_indptr, blank, squ
             column = indices[p]
             for q in range(t_indptr[column], t_indptr[column + 1]):
                 products[t_indices[q]] += data[p] * t_data[q]
-        limit = _upper_limit(products, squares, lengths, slack, i, bound, smallest)
+        _bound_row(products, squares, lengths, slack, i, chunk, bound, least)
+        limit = _kth_smallest(least[1], smallest)
         count = 0
         for j in range(n):
             if bound[j] <= limit:
@@ -149,31 +154,49 @@ def sparse_squared_difference(data, indices, indptr, i, j):
     return total
 
 
-@_njit_inline
-def _upper_limit(products, squares, lengths, slack, i, bound, smallest):
-    """Fill `bound` with lower bounds (infinity at i); return the k-th smallest upper bound.
+@_njit
+def _chunk_size(n, k):
+    """Return a power of two, so that there are some four chunks for each neighbour asked for."""
+    size = CHUNK
+    while size > 1 and n < 4 * k * size:
+        size //= 2
+    return size
 
-    The squared norm of row i, common to all its distances, is left out of both.
+
+@_njit
+def _bound_row(products, squares, lengths, slack, i, chunk, bound, least):
+    """Fill `bound` with lower bounds, and `least` with each chunk's least lower and least upper bound.
+
+    The squared norm of row i, common to all its distances, is left out; i itself is infinitely far.
     """
-    n, k = len(bound), len(smallest)
+    n = len(bound)
+    inf = bound.dtype.type(np.inf)
     for j in range(n):
         reach = lengths[i] + lengths[j]
         bound[j] = squares[j] - products[j] - products[j] - slack * reach * reach
-    bound[i] = np.inf
-    smallest[:] = np.inf
-    for begin in range(0, n, CHUNK):
-        end = min(begin + CHUNK, n)
-        if _minimum(bound, begin, end) >= smallest[k - 1]:
-            continue
-        for j in range(begin, end):
+    bound[i] = inf
+    for c in range(least.shape[1]):
+        lower, upper = inf, inf
+        for j in range(c * chunk, min((c + 1) * chunk, n)):
             reach = lengths[i] + lengths[j]
-            upper = bound[j] + (slack + slack) * reach * reach
-            if upper < smallest[k - 1]:
-                place = k - 1
-                while place > 0 and smallest[place - 1] > upper:
-                    smallest[place] = smallest[place - 1]
-                    place -= 1
-                smallest[place] = upper
+            lower = min(lower, bound[j])
+            upper = min(upper, bound[j] + (slack + slack) * reach * reach)
+        least[0, c] = lower
+        least[1, c] = upper
+
+
+@_njit
+def _kth_smallest(values, smallest):
+    """Return the k-th smallest value, infinity if there are fewer; `smallest` has room for k."""
+    k = len(smallest)
+    smallest[:] = np.inf
+    for value in values:
+        if value < smallest[k - 1]:
+            place = k - 1
+            while place > 0 and smallest[place - 1] > value:
+                smallest[place] = smallest[place - 1]
+                place -= 1
+            smallest[place] = value
     return smallest[k - 1]
 
 

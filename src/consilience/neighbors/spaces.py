@@ -21,7 +21,7 @@ from . import kernels
 
 Floats = NDArray[np.floating[Any]]
 Index = NDArray[np.int32]
-_BLOCK_BYTES = 1 << 23  # of approximate distances at a time
+_BLOCK_BYTES = 1 << 21  # of approximate distances at a time and thread: they stay in the cache
 
 
 class Edges(Protocol):
@@ -78,15 +78,16 @@ class DenseSpace:
         # d terms in each inner product, and a few roundings in the copy, the norms and the sums.
         slack = np.float32((self.x.shape[1] + 16) * np.finfo(np.float32).eps)
         index = np.empty((len(x32), k), dtype=np.int32)
-        for start, stop in _row_blocks(len(x32), 4):
-            products = x32[start:stop] @ x32.T
-            threads.for_ranges(
-                lambda a, b, p=products, o=start: kernels.select_dense(  # type: ignore[misc]
-                    p, self.x, self.blank, squares32, lengths, slack, o, k, a, b, index
-                ),
-                stop - start,
-                grain=32,
-            )
+
+        def search(first: int, last: int) -> None:
+            for start, stop in _row_blocks(len(x32), 4, first, last):
+                products = x32[start:stop] @ x32.T
+                kernels.select_dense(
+                    products, self.x, self.blank, squares32, lengths, slack, start, k, 0, stop - start, index
+                )
+
+        with threads.libraries_on_one_thread():
+            threads.for_ranges(search, len(x32), grain=32)
         return index
 
     def _single_precision(self) -> NDArray[np.float32]:
@@ -313,11 +314,12 @@ def _select(values: Floats, start: int, k: int, largest_allowed: float, index: I
     )
 
 
-def _row_blocks(n: int, itemsize: int) -> Iterator[tuple[int, int]]:
-    """Split n rows of n items into blocks of bounded size."""
-    rows = max(1, min(n, _BLOCK_BYTES // (itemsize * n)))
-    for start in range(0, n, rows):
-        yield start, min(n, start + rows)
+def _row_blocks(n: int, itemsize: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
+    """Split the rows [first, last), of n items each, into blocks of bounded size."""
+    last = n if last is None else last
+    rows = max(8, _BLOCK_BYTES // (itemsize * n))
+    for start in range(first, last, rows):
+        yield start, min(last, start + rows)
 
 
 def _unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -1,0 +1,47 @@
+"""Where tests find data that is not ours to ship, and the only place where a test may skip.
+
+Two folders may be named by environment variables. Unset, the tests that need them are skipped and say so;
+set, an absent file is a failure.
+
+====================  ==================================================================
+CONSILIENCE_DATA      public multi-view data sets (.mat, .npz)
+CONSILIENCE_GOLDEN    outputs of the authors' own programs on some of them (.npz, .csv)
+====================  ==================================================================
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+
+def _folder(variable):
+    value = os.environ.get(variable)
+    if not value:
+        pytest.skip(f"{variable} is not set: it names a folder that is not part of the project")
+    return Path(value)
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """Return a function: name of a file in the golden folder without its ending -> its arrays."""
+    folder = _folder("CONSILIENCE_GOLDEN")
+    return lambda name: dict(np.load(folder / f"{name}.npz", allow_pickle=False))
+
+
+@pytest.fixture(scope="session")
+def dataset():
+    """Return a function: name of a data set -> list of views, labels."""
+    folder = _folder("CONSILIENCE_DATA")
+
+    def load(name):
+        if (folder / f"{name}.npz").exists():
+            arrays = np.load(folder / f"{name}.npz", allow_pickle=False)
+            return [arrays[f"X{i}"] for i in range(len(arrays.files) - 1)], arrays["y"]
+        content = io.loadmat(folder / f"{name}.mat")
+        views = [sparse.csr_array(view) if sparse.issparse(view) else view for view in content["fea"].ravel()]
+        return views, content["gt"].ravel()
+
+    return load
