@@ -246,6 +246,33 @@ def test_signs_do_not_depend_on_the_seed():
     assert (here.vectors[peak, np.arange(6)] > 0).all()
 
 
+def test_rounding_does_not_choose_the_sign():
+    mirrored = np.array([[1 - 1e-12], [0.5], [-1.0]])
+    np.testing.assert_array_equal(module._fix_signs(mirrored), mirrored)
+    np.testing.assert_array_equal(module._fix_signs(-mirrored), mirrored)
+
+
+def test_solver_and_kmeans_run_on_one_thread(monkeypatch):
+    seen = []
+
+    class Recorder(module.KMeans):
+        def fit(self, *args):
+            seen.extend(pool["num_threads"] for pool in threadpool_info())
+            return super().fit(*args)
+
+    def recorder(*args, **kwargs):
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return solve(*args, **kwargs)
+
+    solve = module.smallest_eigenvectors
+    monkeypatch.setattr(module, "smallest_eigenvectors", recorder)
+    monkeypatch.setattr(module, "KMeans", Recorder)
+    with threadpool_limits(2):
+        spectral_clustering(ring(20), 2, random_state=0)
+    assert len(seen) >= 2
+    assert set(seen) == {1}
+
+
 @pytest.mark.parametrize("name", ["star", "identical components", "ring", "random"])
 def test_same_seed_same_result_whatever_the_threads(name):
     make, c = HARD.get(name, (lambda: neighbour_graph(900, 7, 3, n_blobs=6)[0], 6))
@@ -328,6 +355,16 @@ def test_zero_rows_do_not_move_the_centres():
     assert len(set(labels[4:])) == 1
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0]])
+def test_zero_rows_go_to_the_nearest_centre(order):
+    # The centre of a wide cluster of unit rows is nearer to the origin than that of a tight one.
+    rows = np.array([[1, 0.01], [1, 0.02], [0.5, 1.0], [-0.5, 1.0]])[order]
+    labels = assign_kmeans(np.vstack([np.zeros((2, 2)), rows]), 2, random_state=0)
+    wide = labels[2 + order.index(2)]
+    assert (labels[:2] == wide).all()
+    assert labels[2 + order.index(0)] != wide
+
+
 def test_restarts_of_the_paper(monkeypatch):
     seen = []
 
@@ -352,7 +389,7 @@ def test_embedding_is_frozen():
 
 
 def test_blobs_are_found():
-    graph, _ = neighbour_graph(600, 10, 6, n_blobs=6, spread=8.0)
+    graph, blob = neighbour_graph(600, 10, 6, n_blobs=6, spread=8.0)
     labels = quiet(spectral_clustering, graph, 6, random_state=0).labels
     np.testing.assert_array_equal(labels, canonical_labels(blob))
 

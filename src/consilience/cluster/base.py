@@ -111,7 +111,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Raise a ValueError for the first parameter that does not fit the data."""
         n = views.n_samples
         c = self.n_clusters
-        if not isinstance(c, Integral) or isinstance(c, bool) or c < 1:
+        if not _is_positive_integer(c):
             raise ValueError(f"n_clusters must be a positive integer, got {c!r}.")
         if n < 2:
             raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
@@ -120,6 +120,8 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         _check_choice("scale", self.scale, SCALES)
         _check_choice("neighbor_search", self.neighbor_search, NEIGHBOR_SEARCHES)
         _check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
+        if self.n_init != "auto" and not _is_positive_integer(self.n_init):
+            raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
         self.n_neighbors_ = self._resolve_n_neighbors(n)
         resolve_metrics(self.metric, views.arrays, views.names)
 
@@ -128,7 +130,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(k, str):
             _check_choice("n_neighbors", k, ("auto",), "an integer")
             return min(n - 1, int(np.clip(0.6 * n / self.n_clusters, 6, 20)))
-        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        if not _is_positive_integer(k):
             raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
         if k >= n:
             raise ValueError(
@@ -173,8 +175,12 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _is_positive_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+
+
 def _check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         choices = ", ".join(map(repr, known)) + (f" or {other}" if other else "")
         raise ValueError(f"Unknown {name} {value!r}; known: {choices}.")
 

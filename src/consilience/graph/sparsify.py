@@ -15,8 +15,11 @@ from .. import threads
 from .edges import EdgeSet
 
 
+TIE = 1 + 1e-12  # values closer than this factor differ by rounding, and count as equal
+
+
 def keep_largest(edges: EdgeSet, values: NDArray[np.floating[Any]], k: int) -> sparse.csr_array:
-    """Keep the k largest values of each row; of equal ones those with the lower column.
+    """Keep the k largest values of each row; of equal ones (to twelve digits) those with the lower column.
 
     Parameters
     ----------
@@ -56,10 +59,10 @@ def _mark_largest(indptr, values, k, first, last, kept):
     for i in range(first, last):
         count = 0
         for p in range(indptr[i], indptr[i + 1]):
-            if count == k and values[p] <= values[best[k - 1]]:
+            if count == k and values[p] <= TIE * values[best[k - 1]]:
                 continue
             place = min(count, k - 1)
-            while place > 0 and values[best[place - 1]] < values[p]:
+            while place > 0 and TIE * values[best[place - 1]] < values[p]:
                 best[place] = best[place - 1]
                 place -= 1
             best[place] = p

@@ -4,7 +4,9 @@ A search looks at all pairs through fast approximate values, and at the few that
 exactly. For row i and every j an approximate squared distance and a rigorous bound of its error are
 known; T, the k-th smallest upper bound, is an upper bound of the k-th smallest distance; whatever has a
 lower bound above T is out. The rest is measured directly, and the k smallest by (distance, index) are
-kept. Ties, duplicate rows and rounding in the fast part therefore never decide who is a neighbour.
+kept. Distances count as equal if they agree to some twelve digits, so neither the order of summation nor the
+number of threads decides who is a neighbour where distances are tied.
+
 Columns are looked at in chunks, through their minima: T is taken as the k-th smallest minimum of a
 chunk's upper bounds, which is hardly larger than the k-th smallest of all, and few chunks pass it.
 """
@@ -13,6 +15,8 @@ chunk's upper bounds, which is hardly larger than the k-th smallest of all, and 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 from __future__ import annotations
+
+import math
 
 import numba as nb
 import numpy as np
@@ -98,7 +102,7 @@ def select_given(values, offset, k, largest_allowed, first, last, index):
         count = 0
         for begin in range(0, values.shape[1], CHUNK):
             end = min(begin + CHUNK, values.shape[1])
-            if count == k and _minimum(values[r], begin, end) >= distance[k - 1]:
+            if count == k and _minimum(values[r], begin, end) > distance[k - 1]:
                 continue
             for j in range(begin, end):
                 if j != i and values[r, j] <= largest_allowed:
@@ -209,8 +213,18 @@ def _minimum(values, begin, end):
 
 
 @_njit
+def _without_last_digits(d):
+    """Round to 41 significant bits, so that distances equal but for rounding errors become equal."""
+    if not abs(d) < np.inf:
+        return d
+    mantissa, exponent = math.frexp(d)
+    return math.ldexp(math.floor(mantissa * 2.0**41 + 0.5) * 2.0**-41, exponent)
+
+
+@_njit
 def _insert(distance, index, count, k, d, j):
     """Put (d, j) into a list of at most k, ascending by distance; equal ones stay in order of arrival."""
+    d = _without_last_digits(d)
     if count == k and d >= distance[k - 1]:
         return count
     place = min(count, k - 1)

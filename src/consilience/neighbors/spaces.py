@@ -1,8 +1,8 @@
 """A view as a space: who is near whom, and how far apart the ends of given edges are.
 
 Every space has the same two methods, `nearest(k)` and `on_edges(edges)`, and a `kind`: ``"distance"``
-spaces give squared distances, ``"similarity"`` spaces give similarities. Searches are exact and ties are
-broken by the lower index, so the answer does not depend on the machine or the number of threads.
+spaces give squared distances, ``"similarity"`` spaces give similarities. Searches are exact; distances
+that agree to twelve digits count as equal, and of equal ones the lower index is nearer.
 Memory is O(n) per block of rows; nothing of size n x n is ever held, unless the user brought it.
 """
 
@@ -139,7 +139,8 @@ class SparseSpace:
         squares = _row_squares(x)
         squares[self.blank] = 1.0
         longest = int(np.diff(x.indptr).max(initial=0))
-        slack = (longest + 16) * np.finfo(x.dtype).eps
+        # Never so small that distances which count as equal could fall on both sides of the limit.
+        slack = max((longest + 16) * float(np.finfo(x.dtype).eps), 1e-11)
         index = np.empty((x.shape[0], k), dtype=np.int32)
         own = (x.data, x.indices, x.indptr, transpose.data, transpose.indices, transpose.indptr)
         threads.for_ranges(
