@@ -100,12 +100,13 @@ def test_the_quadratic_in_the_scales_is_the_objective(problem, seed):
 @settings(max_examples=80, deadline=None)
 def test_the_quadratic_without_the_fused_vector_is_the_objective_at_the_best_one(problem, seed):
     scales, consistent, fused = random_point(problem, seed)
-    program = quadratic_in_scales_and_fused(problem, sums_of(problem, consistent, fused))
+    sums = sums_of(problem, consistent, fused)
+    program = quadratic_in_scales_and_fused(problem, sums)
     np.testing.assert_array_equal(program[0], program[0].T)
     seen = 1 if problem.seen is None else problem.seen
     total = np.sum(problem.view_weights[:, None] * seen * np.ones_like(consistent), axis=0)
     best = (problem.view_weights * scales) @ consistent / total
-    terms = np.sum(np.abs(program[0]))  # the difference of larger terms, so absolute
+    terms = np.abs(quadratic_in_scales(problem, sums)[0]).sum()  # this is a difference of larger numbers
     expected = objective(problem, scales, consistent, best)
     assert quadratic_value(program, scales) == pytest.approx(expected, rel=1e-12, abs=1e-14 * terms)
     assert expected <= objective(problem, scales, consistent, fused)

@@ -11,7 +11,6 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label
-from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 Floats = NDArray[np.float64]
@@ -80,6 +79,8 @@ def load_digits_views(*, return_X_y: bool = False) -> Bunch | tuple[dict[str, Fl
     >>> y[:5].tolist()
     [0, 1, 2, 3, 4]
     """
+    from sklearn.datasets import load_digits  # here, because it imports much that nothing else needs
+
     digits = load_digits()
     ink = digits.images / INK_LEVELS
     views = {

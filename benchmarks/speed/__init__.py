@@ -1,0 +1,1 @@
+"""How fast the core is, each figure beside what it is compared with in the same run."""
