@@ -152,3 +152,20 @@ def test_eigenvalues_and_scores_of_the_stored_graph(golden, dataset, name, metho
     ours = [score(y, labels) for score in (accuracy, ari, nmi, purity)]
     # One run of k-means each, with other random numbers: one sample in 200 may go elsewhere.
     np.testing.assert_allclose(ours, stored["acc_ari_nmi_purity"], atol=0.01)
+
+
+@by_file
+def test_the_exact_solver_ends_no_higher_than_dca_on_real_weights(golden, name, method):
+    weights = golden(f"{name}_{method}")["weights"]
+    ratios = []
+    for beta in (1e-5, 1e-3, 1e-1, 1, 10, 1e3):
+        for gamma in (1e-5, 1e-3, 1e-1, 1, 10, 1e3, 1e5):
+            problem = pose(weights, beta=beta, gamma=gamma)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="The fusion collapsed")
+                dca, exact = (learn_consistent_graph(problem, Schedule(solver=s)) for s in ("dca", "exact"))
+            for history in (dca.history, exact.history):
+                assert np.diff(history).max() <= 1e-13 * history[0]
+            ratios.append(exact.history[-1] / dca.history[-1])
+    assert max(ratios) <= 1 + 1e-5
+    assert min(ratios) < 0.7  # and far lower where there is something to gain

@@ -121,7 +121,7 @@ def test_clean_data_is_not_copied(dtype):
         np.array([[1, 2.5], [np.float32(3), True], [Fraction(1, 2), np.bool_(True)]], dtype=object),
         np.asfortranarray(np.arange(6.0).reshape(3, 2)),
         np.arange(12.0).reshape(3, 4)[:, ::2],
-        np.asmatrix([[1.0, 2.0]]),
+        np.array([[1.0, 2.0]]).view(np.matrix),
     ],
 )
 def test_other_dense_data_becomes_float64(X):

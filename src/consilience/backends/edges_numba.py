@@ -31,7 +31,6 @@ from .sums import Sums, Vector
 EdgeArray = NDArray[np.floating[Any]]
 
 _GRAIN = 64  # blocks: below this many, starting a thread costs more than it saves
-_NO_STEP = -1  # in place of the number of convex views: leave E as it is
 
 @dataclass
 class State:
@@ -70,7 +69,7 @@ def start(state: State, scales: Vector, with_gram: bool = False) -> Sums:
     """Set s to its closed form; E is 0 since `load`."""
     if with_gram:
         pull = state.view_weights * scales
-        return _run(_exact_blocks, state, np.stack([pull, scales, pull, pull]), 0.0, _NO_STEP)
+        return _run(_exact_blocks, state, np.stack([pull, scales, pull, pull]), 0.0, 0, 0)
     return dca_round(state, scales, 0.0, 0.0, 0)
 
 
@@ -89,13 +88,13 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
     return _run(_dca_blocks, state, coefficients, gamma, steps)
 
 
-def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums:
-    """Update s, then A by the closed-form minimiser on each edge."""
+def exact_round(state: State, scales: Vector, beta: float, gamma: float, sweeps: int = 1) -> Sums:
+    """Update s, then A by the closed-form minimiser on each edge, several times."""
     pull = state.view_weights * scales
     curvature = 1 / state.view_weights + beta - gamma
     order = np.argsort(curvature <= 0, kind="stable")  # views with positive curvature first
     coefficients = np.stack([pull, scales, curvature, order.astype(float)])
-    return _run(_exact_blocks, state, coefficients, gamma, int(np.sum(curvature > 0)))
+    return _run(_exact_blocks, state, coefficients, gamma, sweeps, int(np.sum(curvature > 0)))
 
 
 def collect(state: State) -> tuple[EdgeArray, EdgeArray]:
@@ -125,7 +124,7 @@ def _to_blocks(rows: EdgeArray) -> EdgeArray:
     return blocks
 
 
-def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], gamma: float, count: int) -> Sums:
+def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], gamma: float, *counts: int) -> Sums:
     """Run a kernel over all blocks and add up the partial sums in order."""
     dtype = state.weights.dtype
     n_blocks, v, _ = state.weights.shape
@@ -134,7 +133,7 @@ def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], gamma: fl
     partial = np.empty((n_blocks, pairs + 2 * v + 1 + with_gram * pairs))
     arguments = (
         state.weights, state.inconsistent, state.fused, state.total,
-        coefficients.astype(dtype), dtype.type(gamma), count, partial,
+        coefficients.astype(dtype), dtype.type(gamma), *counts, partial,
     )  # fmt: skip
     threads.for_ranges(lambda first, last: kernel(*arguments, first, last), n_blocks, grain=_GRAIN)
     sums = partial.sum(axis=0)
@@ -180,8 +179,10 @@ def _dca_blocks(weights, inconsistent, fused, total, coefficients, gamma, steps,
 
 
 @njit
-def _exact_blocks(weights, inconsistent, fused, total, coefficients, gamma, n_convex, partial, first, last):
-    """One round on the blocks [first, last): fused values, exact edge steps, partial sums."""
+def _exact_blocks(
+    weights, inconsistent, fused, total, coefficients, gamma, sweeps, n_convex, partial, first, last
+):
+    """One round on the blocks [first, last): fused values and exact edge steps in turn, partial sums."""
     v = weights.shape[1]
     order = coefficients[3].astype(np.intp)
     s, blame, push, mass = _buffers(weights.dtype, total)
@@ -189,14 +190,17 @@ def _exact_blocks(weights, inconsistent, fused, total, coefficients, gamma, n_co
     for b in range(first, last):
         w, e = weights[b], inconsistent[b]
         _fuse_block(w, e, s, blame, total, b, mass, coefficients)
+        for sweep in range(sweeps):
+            if sweep > 0:
+                _fuse_block(w, e, s, blame, total, b, mass, coefficients)
+            if n_convex == 0:
+                blame_one_view(w, e, s, blame, push, coefficients, gamma)
+            elif n_convex == v:
+                share_blame(w, e, s, blame, push, coefficients, gamma)
+            else:
+                blame_in_general(w, e, s, coefficients, gamma, order, n_convex)
         for x in range(BLOCK):
             fused[b, x] = s[x]
-        if n_convex == 0:
-            blame_one_view(w, e, s, blame, push, coefficients, gamma)
-        elif n_convex == v:
-            share_blame(w, e, s, blame, push, coefficients, gamma)
-        elif n_convex != _NO_STEP:
-            blame_in_general(w, e, s, coefficients, gamma, order, n_convex)
         _add_up(w, e, s, mass, partial[b])
         place = v * (v + 1) // 2 + 2 * v + 1
         for x in range(BLOCK):

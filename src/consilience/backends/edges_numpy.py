@@ -77,17 +77,17 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
     return _sums(state)
 
 
-def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums:
-    """Update s, then A by the closed-form minimiser on each edge."""
-    fuse(state, scales)
+def exact_round(state: State, scales: Vector, beta: float, gamma: float, sweeps: int = 1) -> Sums:
+    """Update s, then A by the closed-form minimiser on each edge, several times."""
     free = scales > 0  # a view with scale 0 has no say: its A stays W
     weights, scale = state.weights[free], scales[free][:, None]
     view_weights = state.view_weights[free]
-    excess = scale * weights - state.fused
     curvature = 1 / view_weights + beta - gamma
-    blame = exact_edge_step(excess, curvature, gamma)
-    state.inconsistent = np.zeros_like(state.weights)
-    state.inconsistent[free] = np.minimum(blame / (view_weights[:, None] * scale), weights)
+    for _ in range(sweeps):
+        fuse(state, scales)
+        blame = exact_edge_step(scale * weights - state.fused, curvature, gamma)
+        state.inconsistent = np.zeros_like(state.weights)
+        state.inconsistent[free] = np.minimum(blame / (view_weights[:, None] * scale), weights)
     return _sums(state)
 
 

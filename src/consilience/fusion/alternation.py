@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 SOLVERS = ("dca", "exact")
 MIN_ROUNDS = 5  # the authors' program never stops earlier
+EXACT_SWEEPS = 3  # of s and A per round: both are local to an edge, so this costs no pass through memory
 COLLAPSED = 0.999  # a contribution above this says that one view took all
 
 
@@ -123,7 +124,7 @@ def learn_consistent_graph(
         elif iteration == schedule.max_iter:
             status = "max_iter reached"
         elif exact:
-            sums = backend.exact_round(state, scales, problem.beta, problem.gamma)
+            sums = backend.exact_round(state, scales, problem.beta, problem.gamma, EXACT_SWEEPS)
         else:
             sums = backend.dca_round(state, scales, problem.beta, problem.gamma, schedule.dca_steps)
     if exact or status == "max_iter reached":

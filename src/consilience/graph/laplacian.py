@@ -392,7 +392,7 @@ def _arpack(
     deflated = LinearOperator(
         (n, n), matvec=lambda x: operator.apply(x) - known @ (values * (known.T @ x)), dtype=np.float64
     )
-    width = min(n, width if k > 1 else 40)
+    width = min(n, width if k > 1 else min(width, 160))
     return np.asarray(
         eigsh(deflated, k, which="LA", v0=start, ncv=width, maxiter=n_restarts, tol=tol, **extra)[1]
     )
