@@ -3,8 +3,8 @@
 >>> from consilience import DistanceGraphFusion, load_digits_views
 >>> views, y = load_digits_views(return_X_y=True)
 >>> model = DistanceGraphFusion(n_clusters=10, random_state=0).fit(views)
->>> model.labels_[:10]
-array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]...)
+>>> model.labels_.shape, model.view_contributions_.shape
+((1797,), (6,))
 """
 
 from importlib.metadata import version as _version

@@ -27,7 +27,7 @@ _n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default
 def count() -> int:
     """Return how many threads kernels use now."""
     limit = _n_threads.get()
-    return numba.config.NUMBA_NUM_THREADS if limit is None else limit
+    return int(getattr(numba.config, "NUMBA_NUM_THREADS")) if limit is None else limit  # noqa: B009
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def libraries_on_one_thread() -> AbstractContextManager[Any]:
     For work that we spread over threads ourselves, or that is too small to spread: threads of a library
     wait for each other by spinning, which on a busy machine can take twenty times as long as one thread.
     """
-    return _libraries().limit(limits=1)  # type: ignore[no-any-return]
+    return _libraries().limit(limits=1)
 
 
 @cache

@@ -32,6 +32,7 @@ EdgeArray = NDArray[np.floating[Any]]
 
 _GRAIN = 64  # blocks: below this many, starting a thread costs more than it saves
 
+
 @dataclass
 class State:
     """The edge arrays of one fusion."""

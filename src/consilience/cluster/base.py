@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class PreparedViews:
     n_samples: int
 
 
-class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class MultiviewClusterer(ClusterMixin, BaseEstimator):
     """Base of all multi-view clusterers.
 
     A subclass has the common parameters in its constructor, says how many stages its fit has, and
@@ -62,7 +62,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     scale: str
     neighbor_search: str
     assign_labels: str
-    n_init: int | str
+    n_init: int | Literal["auto"]
     n_jobs: int | None
     random_state: Any
     verbose: bool
@@ -154,7 +154,9 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             spaces.append(None if space.is_constant() else space)
         taking_part = np.array([space is not None for space in spaces])
         if not taking_part.any():
-            raise ValueError("Every view is constant: all samples look the same, there is nothing to cluster.")
+            raise ValueError(
+                "Every view is constant: all samples look the same, so there are no clusters."
+            )
         for name in np.array(views.names, dtype=object)[~taking_part]:
             warnings.warn(
                 f"View {name!r} is constant: all samples look the same in it. It is left out.",
@@ -176,7 +178,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _is_positive_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:

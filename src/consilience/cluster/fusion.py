@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..fusion import FusionResult, Schedule, learn_consistent_graph, pose
@@ -135,9 +134,7 @@ class GraphFusion(MultiviewClusterer):
         with progress.stage("spectral"):
             embedding = spectral_embedding(graph, self.n_clusters, random_state=random_state)
         with progress.stage("labels"):
-            labels = assign_kmeans(
-                embedding, self.n_clusters, n_init=self.n_init, random_state=random_state
-            )
+            labels = assign_kmeans(embedding, self.n_clusters, n_init=self.n_init, random_state=random_state)
         self._taking_part = prepared.taking_part
         self.fusion_ = result
         self.graph_ = graph
@@ -163,7 +160,7 @@ class GraphFusion(MultiviewClusterer):
         check_penalty("beta", self.beta)
         check_penalty("gamma", self.gamma)
         self._schedule()
-        given = self.view_weights
+        given: Any = self.view_weights
         if isinstance(given, str):
             if given != "uniform":
                 raise ValueError(f"view_weights must be 'uniform' or one number per view, got {given!r}.")
@@ -177,7 +174,7 @@ class GraphFusion(MultiviewClusterer):
             given = [given[name] for name in views.names]
         self._resolved_view_weights = check_view_weights(given, views.names)
 
-    def _expand(self, values: Floats, absent: float) -> Floats:
+    def _expand(self, values: Any, absent: float) -> Any:
         """Give views that were left out their place back, with this value."""
         result = np.full(values.shape[:-1] + self._taking_part.shape, absent, dtype=values.dtype)
         result[..., self._taking_part] = values

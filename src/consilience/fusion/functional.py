@@ -144,7 +144,9 @@ def fuse_graphs(
         return learn_consistent_graph(problem, Schedule(**schedule), edges)
 
 
-def _as_graphs(graphs: Sequence[Graph] | Mapping[str, Graph]) -> tuple[tuple[str, ...], list[sparse.csr_array]]:
+def _as_graphs(
+    graphs: Sequence[Graph] | Mapping[str, Graph],
+) -> tuple[tuple[str, ...], list[sparse.csr_array]]:
     if isinstance(graphs, Mapping) and not sparse.issparse(graphs):
         names, items = tuple(map(str, graphs)), list(graphs.values())
     elif sparse.issparse(graphs) or (isinstance(graphs, np.ndarray) and graphs.ndim == 2):
@@ -154,7 +156,7 @@ def _as_graphs(graphs: Sequence[Graph] | Mapping[str, Graph]) -> tuple[tuple[str
         names = tuple(f"view_{i}" for i in range(len(items)))
     if not items:
         raise ValueError("There are no graphs to fuse.")
-    matrices = []
+    matrices: list[sparse.csr_array] = []
     for name, item in zip(names, items, strict=True):
         matrix = sparse.csr_array(item, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
@@ -177,7 +179,9 @@ def _fill_distances(weights: Any, present: Any, names: tuple[str, ...], fill: st
     if present.all():
         return None
     if fill is None:
-        counts = ", ".join(f"{name!r} lacks {int(lacks)}" for name, lacks in zip(names, (~present).sum(1), strict=True))
+        counts = ", ".join(
+            f"{name!r} lacks {int(lacks)}" for name, lacks in zip(names, (~present).sum(1), strict=True)
+        )
         raise ValueError(
             f"The distance graphs have different edges ({counts} of {present.shape[1]}), and an absent "
             "distance is not 0. Pass fill='max' (as far as the farthest) or fill='unseen' (no opinion)."

@@ -115,7 +115,9 @@ def pose(
     if seen is not None:
         seen = np.asarray(seen, dtype=bool)
         if seen.shape != weights.shape:
-            raise ValueError(f"seen has shape {seen.shape}, the edge weights {weights.shape}; they must agree.")
+            raise ValueError(
+                f"seen has shape {seen.shape}, the edge weights {weights.shape}; they must agree."
+            )
         if not seen.any(axis=0).all():
             edge = int(np.argmin(seen.any(axis=0)))
             raise ValueError(f"Edge {edge} has been seen by no view; leave it out of the edge set.")
@@ -141,7 +143,9 @@ def _check_edge_weights(weights: EdgeArray, names: Sequence[str]) -> None:
     for name, row in zip(names, weights, strict=True):
         if not np.isfinite(row.sum(dtype=np.float64)) and not np.isfinite(row).all():
             edge = int(np.argmin(np.isfinite(row)))
-            raise ValueError(f"View {name!r} has the weight {row[edge]} at edge {edge}; weights must be finite.")
+            raise ValueError(
+                f"View {name!r} has the weight {row[edge]} at edge {edge}; weights must be finite."
+            )
         if row.min() < 0:
             edge = int(np.argmin(row))
             raise ValueError(

@@ -32,9 +32,9 @@ def standardize(squared: Floats, seen: Seen | None = None) -> Floats:
     array([0., 1., 2.])
     """
     judged = squared if seen is None else squared[seen]
-    # Taking the scale out first: distances of 1e200 are as good as any, their squares are not.
-    unit = float(judged.max()) or 1.0
-    values = judged / unit
+    # Taking the scale out first: distances of 1e200 are as good as any, their squares are not. A power of
+    # two, so that nothing is rounded.
+    values = np.ldexp(judged, -int(np.frexp(judged.max())[1]))
     mean = values.mean()
     deviation = values.std(ddof=1) if len(values) > 1 else 0.0
     # Equal distances may differ in the last digits; that is no deviation to divide by.

@@ -33,8 +33,10 @@ class EdgeSet:
     --------
     >>> import numpy as np
     >>> edges = EdgeSet.union([np.array([[1], [0], [1]]), np.array([[2], [0], [0]])])
+    >>> edges
+    EdgeSet(n_samples=3, n_edges=5)
     >>> edges.rows, edges.indices
-    (array([0, 0, 1, 2, 2], dtype=int32), array([1, 2, 0, 0, 1], dtype=int32))
+    (array([0, 0, 1, 2, 2]), array([1, 2, 0, 0, 1]))
     """
 
     indptr: Index = field(repr=False)
@@ -42,9 +44,7 @@ class EdgeSet:
     seen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
-    def union(
-        cls, neighbors: Sequence[Index], mask: NDArray[np.bool_] | None = None
-    ) -> EdgeSet:
+    def union(cls, neighbors: Sequence[Index], mask: NDArray[np.bool_] | None = None) -> EdgeSet:
         """Unite the neighbour lists of several views (the paper's index set F).
 
         Parameters

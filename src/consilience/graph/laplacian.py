@@ -141,7 +141,7 @@ class NormalizedLaplacian(LinearOperator):
         graph.data = np.ldexp(graph.data, -exponent)
         graph.eliminate_zeros()
         degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
-        super().__init__(dtype=np.dtype(np.float64), shape=graph.shape)  # type: ignore[call-arg]
+        super().__init__(dtype=np.dtype(np.float64), shape=graph.shape)
         self.isolated = degrees == 0
         with np.errstate(over="ignore"):
             self.degrees = np.ldexp(degrees, exponent)

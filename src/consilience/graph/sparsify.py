@@ -14,7 +14,6 @@ from scipy import sparse
 from .. import threads
 from .edges import EdgeSet
 
-
 TIE = 1 + 1e-12  # values closer than this factor differ by rounding, and count as equal
 
 

@@ -16,9 +16,7 @@ __all__ = ["Space", "as_space", "metric_names", "resolve_metrics"]
 _SPARSE_METRICS = ("manhattan", "haversine")  # beside Euclidean and cosine
 
 
-def as_space(
-    array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bool_] | None = None
-) -> Space:
+def as_space(array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bool_] | None = None) -> Space:
     """Return a view as a space with one of the metrics of `metric_names`.
 
     Parameters

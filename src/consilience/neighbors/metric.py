@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,9 @@ def metric_names() -> tuple[str, ...]:
     return ("auto", "euclidean", "cosine", *PRECOMPUTED, *others)
 
 
-def resolve_metrics(metric: str | Sequence[str], arrays: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+def resolve_metrics(
+    metric: str | Sequence[str] | Mapping[str, str], arrays: Sequence[Any], names: Sequence[str]
+) -> tuple[str, ...]:
     """Return one metric name per view, with ``"auto"`` decided and aliases replaced.
 
     Parameters
@@ -39,7 +41,7 @@ def resolve_metrics(metric: str | Sequence[str], arrays: Sequence[Any], names: S
     """
     if isinstance(metric, str):
         chosen = [metric] * len(names)
-    elif isinstance(metric, dict):
+    elif isinstance(metric, Mapping):
         unknown = [name for name in metric if name not in names]
         if unknown or len(metric) != len(names):
             raise ValueError(
@@ -73,5 +75,7 @@ def looks_like_counts(array: Any) -> bool:
     if sparse.issparse(array):
         values = array.data
         size = float(array.shape[0]) * float(array.shape[1])
-        return bool((values.size == 0 or values.min() >= 0) and 1 - np.count_nonzero(values) / size > SPARSE_SHARE)
+        return bool(
+            (values.size == 0 or values.min() >= 0) and 1 - np.count_nonzero(values) / size > SPARSE_SHARE
+        )
     return bool(array.min() >= 0 and 1 - np.count_nonzero(array) / array.size > SPARSE_SHARE)

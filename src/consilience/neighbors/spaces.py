@@ -39,7 +39,9 @@ class Edges(Protocol):
 class Space(Protocol):
     """A view as a space."""
 
-    kind: Literal["distance", "similarity"]
+    @property
+    def kind(self) -> Literal["distance", "similarity"]:
+        """What `on_edges` gives."""
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others, of shape (n, k); its own index where there are fewer."""
@@ -66,7 +68,10 @@ class DenseSpace:
 
     def __init__(self, x: Floats, cosine: bool) -> None:
         self.cosine = cosine
-        self.x, self.blank = _unit_rows(x) if cosine else (x, np.zeros(len(x), dtype=bool))
+        self.x: Floats = x
+        self.blank: NDArray[np.bool_] = np.zeros(len(x), dtype=bool)
+        if cosine:
+            self.x, self.blank = _unit_rows(x)
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others."""
@@ -212,7 +217,11 @@ class MetricSpace:
 
     def is_constant(self) -> bool:
         """Say whether all rows are the same."""
-        return SparseSpace(self.x, False).is_constant() if sparse.issparse(self.x) else bool(np.all(self.x == self.x[0]))
+        return (
+            SparseSpace(self.x, False).is_constant()
+            if sparse.issparse(self.x)
+            else bool(np.all(self.x == self.x[0]))
+        )
 
 
 class PrecomputedSpace:
