@@ -154,9 +154,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             spaces.append(None if space.is_constant() else space)
         taking_part = np.array([space is not None for space in spaces])
         if not taking_part.any():
-            raise ValueError(
-                "Every view is constant: all samples look the same, so there are no clusters."
-            )
+            raise ValueError("Every view is constant: all samples look the same, so there are no clusters.")
         for name in np.array(views.names, dtype=object)[~taking_part]:
             warnings.warn(
                 f"View {name!r} is constant: all samples look the same in it. It is left out.",

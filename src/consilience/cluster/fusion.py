@@ -313,7 +313,7 @@ _PARAMETERS = """
 """
 
 
-class SimilarityGraphFusion(GraphFusion):
+class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     __doc__ = (
         r"""Multi-view clustering by similarity graph fusion (SGF).
 
@@ -362,7 +362,7 @@ class SimilarityGraphFusion(GraphFusion):
         return fused
 
 
-class DistanceGraphFusion(GraphFusion):
+class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     __doc__ = (
         r"""Multi-view clustering by distance graph fusion (DGF).
 

@@ -110,7 +110,7 @@ def pose(
         raise ValueError(f"There is nothing to fuse: {weights.shape[0]} views on {weights.shape[1]} edges.")
     if weights.dtype not in (np.float32, np.float64):
         weights = weights.astype(np.float64)
-    v, n_edges = weights.shape
+    v = len(weights)
     names = tuple(names) if names is not None else tuple(f"view_{i}" for i in range(v))
     if seen is not None:
         seen = np.asarray(seen, dtype=bool)

@@ -83,7 +83,7 @@ def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
     n_positive = np.count_nonzero(values)
     if kind == "similarity" and n > 1 and not np.any(diagonal) and n_positive == n * (n - 1):
         raise ValueError(
-            f"View {name!r} is 0 on the diagonal and positive everywhere else, as distances are. If they are, "
-            "pass metric='precomputed_distance'; if not, set the diagonal to the similarity of a sample to itself."
+            f"View {name!r} is 0 on the diagonal and positive everywhere else, as distances are. If they "
+            "are, pass metric='precomputed_distance'; if not, give samples a similarity to themselves."
         )
     return PrecomputedSpace(matrix, kind, squared=metric == "precomputed_squared_distance")  # type: ignore[arg-type]

@@ -61,9 +61,8 @@ def resolve_metrics(
 def _resolve(metric: str, array: Any, name: str) -> str:
     if metric not in metric_names():
         advice = " Say which: 'precomputed_distance', ..." if metric == "precomputed" else ""
-        raise ValueError(
-            f"Unknown metric {metric!r} for view {name!r}.{advice} Known metrics: {', '.join(metric_names())}."
-        )
+        known = ", ".join(metric_names())
+        raise ValueError(f"Unknown metric {metric!r} for view {name!r}.{advice} Known metrics: {known}.")
     if metric == "auto":
         metric = "cosine" if looks_like_counts(array) else "euclidean"
         logger.info("view %r: metric 'auto' is %s", name, metric)
