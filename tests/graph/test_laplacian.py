@@ -4,13 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from consilience.graph import laplacian as module
-from consilience.graph.laplacian import (
-    EigensolverError,
-    NormalizedLaplacian,
-    check_graph,
-    smallest_eigenvectors,
-)
+from consilience.graph.eigenvectors import smallest_eigenvectors
+from consilience.graph.laplacian import NormalizedLaplacian, check_graph
 
 
 def random_graph(n, density, seed, weights=None):
@@ -162,111 +157,3 @@ def test_asymmetry_of_rounding_is_averaged_away():
     checked = check_graph(uneven)
     assert (checked != checked.T).nnz == 0
     np.testing.assert_allclose(checked.toarray(), graph.toarray(), rtol=1e-10)
-
-
-METHODS = {
-    "direct": lambda p, rng: module._krylov(p, module._direct(p), 40, 1000, rng),
-    "inverse": lambda p, rng: module._krylov(p, module._inverse(p), 40, 1000, rng),
-    "dense": lambda p, rng: module._dense(p),
-}
-
-
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("kind", ["random", "ring", "long ring", "copies"])
-def test_every_method_agrees_with_a_dense_solver(name, kind):
-    graph = {
-        "random": lambda: random_graph(200, 0.05, 3),
-        "ring": lambda: ring(150),
-        "long ring": lambda: ring(900),  # what may be missed lies within 1e-4 of what is found
-        "copies": lambda: sparse.csr_array(sparse.block_diag([random_graph(30, 0.4, 4)] * 6)),
-    }[kind]()
-    operator = NormalizedLaplacian(graph)
-    null = operator.null_space()
-    problem = module._Problem(operator.adjacency, null, 7, 1e-9)
-    theta, vectors, residual = module._ritz(problem, METHODS[name](problem, np.random.default_rng(0)))
-    expected = np.linalg.eigvalsh(operator.toarray())[null.shape[1] :][:7]
-    np.testing.assert_allclose(1 - theta, expected, atol=1e-9)
-    np.testing.assert_allclose(vectors.T @ null, 0, atol=1e-12)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(7), atol=1e-12)
-    assert residual < 1e-9
-
-
-def test_one_krylov_run_misses_copies_so_the_second_search_is_needed():
-    # If one run ever gets these right, the tests on multiple eigenvalues no longer test the second search.
-    operator = NormalizedLaplacian(sparse.block_diag([random_graph(60, 0.1, 9)] * 20))
-    problem = module._Problem(operator.adjacency, operator.null_space(), 20, 1e-9)
-    direct, rng = module._direct(problem), np.random.default_rng(0)
-    expected = np.linalg.eigvalsh(operator.toarray()[~operator.isolated][:, ~operator.isolated])
-    expected = expected[problem.null.shape[1] :][:20]
-    once = module._arpack(
-        direct, problem.null, np.full(problem.null.shape[1], 3.0), 20, (41, 1000, 1e-10), rng
-    )
-    assert np.abs(1 - module._ritz(problem, once)[0] - expected).max() > 1e-4
-    found = 1 - module._ritz(problem, module._krylov(problem, direct, 41, 1000, rng))[0]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-def test_a_rough_search_that_is_too_close_is_followed_by_a_fine_one(monkeypatch):
-    path = sparse.diags_array([np.ones(999), np.ones(999)], offsets=[-1, 1])
-    operator = NormalizedLaplacian(path)
-    values, vectors = np.linalg.eigh(operator.toarray())
-    assert 1e-6 < values[4] - values[3] < values[5] - values[3] < 1e-4
-    # The third is missed at first, and a rough search finds only the fifth.
-    answers = iter([[1, 2, 4], [5], [3], [3, 5, 6], [5], [4]])
-    asked = []
-
-    def scripted(operator, known, values, k, effort, rng):
-        asked.append((k, effort[2]))
-        return vectors[:, next(answers)]
-
-    monkeypatch.setattr(module, "_arpack", scripted)
-    problem = module._Problem(operator.adjacency, operator.null_space(), 3, 1e-9)
-    found = module._krylov(problem, module._direct(problem), 40, 100, np.random.default_rng(0))
-    np.testing.assert_allclose(1 - module._ritz(problem, found)[0], values[1:4], atol=1e-12)
-    assert asked == [(3, 1e-10), (1, 1e-5), (1, 1e-10)] * 2
-
-
-def test_copies_that_stay_missing_are_an_error(monkeypatch):
-    operator = NormalizedLaplacian(ring(30))
-    vectors = np.linalg.eigh(operator.toarray())[1]
-    answers = iter([[9], *[[1], [9]] * 99])
-    monkeypatch.setattr(module, "_arpack", lambda *_: vectors[:, next(answers)])
-    problem = module._Problem(operator.adjacency, operator.null_space(), 1, 1e-9)
-    with pytest.raises(np.linalg.LinAlgError, match="missing"):
-        module._krylov(problem, module._direct(problem), 40, 100, np.random.default_rng(0))
-
-
-def test_a_failed_solve_is_an_error_and_names_the_residual(monkeypatch):
-    operator = NormalizedLaplacian(random_graph(400, 0.02, 0))
-
-    def nonsense(problem, *_):
-        return np.random.default_rng(0).normal(size=(problem.adjacency.shape[0], problem.n_wanted))
-
-    monkeypatch.setattr(module, "_krylov", nonsense)
-    monkeypatch.setattr(module, "_dense", nonsense)
-    with pytest.raises(EigensolverError, match=r"best: 0\.\d+.*n_neighbors"):
-        smallest_eigenvectors(operator, 4)
-    assert issubclass(EigensolverError, np.linalg.LinAlgError)
-
-
-def test_a_method_that_fails_is_followed_by_the_next(monkeypatch):
-    operator = NormalizedLaplacian(random_graph(400, 0.02, 0))
-    expected = smallest_eigenvectors(operator, 4)
-
-    def failing(*_):
-        raise RuntimeError
-
-    monkeypatch.setattr(module, "_krylov", failing)
-    found = smallest_eigenvectors(operator, 4)
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
-
-
-@pytest.mark.parametrize("tol", [0, -1, float("nan")])
-def test_bad_tolerance(tol):
-    with pytest.raises(ValueError, match="tol"):
-        smallest_eigenvectors(NormalizedLaplacian(ring(5)), 2, tol=tol)
-
-
-def test_envelope_tells_thin_graphs_from_wide_ones():
-    assert module._envelope(NormalizedLaplacian(ring(1000)).adjacency) < 5000
-    assert module._envelope(NormalizedLaplacian(random_graph(1000, 0.02, 0)).adjacency) > 100_000

@@ -427,7 +427,9 @@ def test_stored_zeros_change_nothing(metric):
 def data_for(metric, n=40):
     rng = np.random.default_rng(15)
     if metric in BOOLEAN:
-        return rng.random((n, 8)) < 0.4
+        x = rng.random((n, 8)) < 0.4
+        x[:, 0] |= ~x.any(axis=1)  # between two rows of zeros some of them are 0 / 0
+        return x
     return rng.uniform(0.1, 1.5, size=(n, 2 if metric == "haversine" else 4))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cache
 from numbers import Integral
 from typing import Any, Literal
 
@@ -17,9 +16,10 @@ import numpy.typing as npt
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from threadpoolctl import ThreadpoolController
 
-from consilience.graph.laplacian import NormalizedLaplacian, smallest_eigenvectors
+from .. import threads
+from ..graph.eigenvectors import smallest_eigenvectors
+from ..graph.laplacian import NormalizedLaplacian
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -106,7 +106,7 @@ def spectral_embedding(
     largest = np.sort(np.argsort(-sizes, kind="stable")[:n_components])
     _warn_if_disconnected(laplacian, n_components, int(sizes.sum() - sizes[largest].sum()))
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    with _libraries().limit(limits=1):
+    with threads.libraries_on_one_thread():
         found = smallest_eigenvectors(
             laplacian, n_components, components=largest, tol=tol, rng=np.random.default_rng(seed)
         )
@@ -197,7 +197,7 @@ def assign_kmeans(
             tol=0.0,  # to the very end: it costs nothing here
             random_state=random_state,
         )
-        with _libraries().limit(limits=1), warnings.catch_warnings():
+        with threads.libraries_on_one_thread(), warnings.catch_warnings():
             # Too few distinct rows: told once, below, in our words.
             warnings.simplefilter("ignore", ConvergenceWarning)
             labels[represented] = model.fit_predict(rows[represented])
@@ -228,12 +228,6 @@ def spectral_clustering(
     embedding = spectral_embedding(graph, n_clusters, random_state=random_state)
     labels = assign_kmeans(embedding, n_clusters, n_init=n_init, random_state=random_state)
     return SpectralClustering(labels, embedding)
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Return the loaded thread pools; to look for them again at every call would take milliseconds."""
-    return ThreadpoolController()
 
 
 def _check_count(name: str, value: Any, n_samples: int) -> None:
