@@ -9,16 +9,18 @@ used from several Python threads at once, which Numba's default threading layer 
 from __future__ import annotations
 
 import itertools
-import os
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
 import numba
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 _n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default=None)
@@ -41,34 +43,66 @@ def limit(n_jobs: int | None) -> Iterator[None]:
         environment variables and an enclosing joblib worker allow. A negative number counts back from
         the number of cores, as in joblib: -1 is all of them.
     """
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}.")
     if n_jobs is None:
-        number, libraries = _n_threads.get(), nullcontext()
-    else:
-        cores = os.cpu_count() or 1
-        number = int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
-        libraries = _libraries().limit(limits=number)
+        yield
+        return
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}.")
+    number = int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
     token = _n_threads.set(number)
     try:
-        with libraries:
+        with _limited_libraries(number):
             yield
     finally:
         _n_threads.reset(token)
 
 
-def libraries_on_one_thread() -> AbstractContextManager[Any]:
+def libraries_on_one_thread() -> AbstractContextManager[None]:
     """Keep BLAS and OpenMP to one thread inside the block, whatever `limit` allows our own kernels.
 
     For work that we spread over threads ourselves, or that is too small to spread: threads of a library
     wait for each other by spinning, which on a busy machine can take twenty times as long as one thread.
     """
-    return _libraries().limit(limits=1)
+    return _limited_libraries(1)
 
 
-@cache
+@contextmanager
+def _limited_libraries(number: int) -> Iterator[None]:
+    """Limit the libraries' threads; of limits set at once by several Python threads the least holds."""
+    with _lock:
+        _limits.append(number)
+        _apply_limits()
+    try:
+        yield
+    finally:
+        with _lock:
+            _limits.remove(number)
+            _apply_limits()
+
+
+def _apply_limits() -> None:
+    global _before
+    if _before is None:
+        _before = _libraries().limit(limits=min(_limits))
+    elif _limits:
+        _libraries().limit(limits=min(_limits))
+    else:
+        _before.restore_original_limits()
+        _before = None
+
+
+_lock = threading.Lock()
+_limits: list[int] = []
+_before: Any = None  # what the libraries were set to before the first limit, while there is one
+
+
 def _libraries() -> ThreadpoolController:
-    """Return the thread pools loaded; looking for them at every call would take milliseconds."""
+    """Return the libraries loaded. Looking for them takes milliseconds: again only after new imports."""
+    return _libraries_among(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _libraries_among(n_modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 

@@ -149,6 +149,13 @@ def test_distances_equal_but_for_rounding_are_ties_and_others_are_not(form):
 
 
 @double_forms
+def test_ties_are_found_where_the_bounds_of_the_fast_search_are_tighter(form):
+    # Squared distances from row 0 fall from 1 + 1.2e-13 to 1; rounding of so few terms is far below that.
+    x = np.r_[0, 1 + np.arange(60, 0, -1) * 1e-15][:, None]
+    np.testing.assert_array_equal(as_space(FORMS[form](x), "euclidean").nearest(20)[0], np.arange(1, 21))
+
+
+@double_forms
 @given(sizes(100), seeds)
 @settings(max_examples=20, deadline=None)
 def test_cosine_of_integers_is_right_up_to_rounding(form, size, seed):
@@ -173,8 +180,9 @@ def test_every_row_many_times_keeps_k_neighbours_and_never_itself(form, metric):
 
 @every_form
 @BOTH
-def test_all_rows_the_same(form, metric):
-    x = FORMS[form](np.full((70, 3), 0.3))
+@pytest.mark.parametrize("value", [0.0, 0.5, 0.3])  # the mean of many 0.3 is another number
+def test_all_rows_the_same(form, metric, value):
+    x = FORMS[form](np.full((70, 3), value))
     np.testing.assert_array_equal(as_space(x, metric).nearest(4), smallest(np.zeros((70, 70)), 4))
 
 

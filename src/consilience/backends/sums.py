@@ -15,7 +15,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sums:
     r"""Sums over the edges, for consistent parts A, inconsistent parts E = W - A and the fused s.
 

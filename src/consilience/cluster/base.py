@@ -24,7 +24,7 @@ NEIGHBOR_SEARCHES = ("exact",)
 ASSIGN_LABELS = ("kmeans",)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreparedViews:
     """The views that take part in a fit, as spaces.
 
@@ -123,7 +123,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         if self.n_init != "auto" and not _is_positive_integer(self.n_init):
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
         self.n_neighbors_ = self._resolve_n_neighbors(n)
-        resolve_metrics(self.metric, views.arrays, views.names)
+        self.metrics_ = resolve_metrics(self.metric, _seen_parts(views), views.names)
 
     def _resolve_n_neighbors(self, n: int) -> int:
         k = self.n_neighbors
@@ -141,7 +141,6 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
 
     def _prepare(self, views: Views) -> PreparedViews:
         """Make a space of each view, leaving out those that say nothing."""
-        self.metrics_ = resolve_metrics(self.metric, views.arrays, views.names)
         spaces: list[Space | None] = []
         for i, (name, array) in enumerate(views.items()):
             seen = views.seen(i)
@@ -173,6 +172,15 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _seen_parts(views: Views) -> list[Any]:
+    """Return the views without the rows that stand for samples they have not seen."""
+    seen = [views.seen(i) for i in range(views.n_views)]
+    return [
+        array if rows is None or not rows.any() else array[rows]
+        for array, rows in zip(views.arrays, seen, strict=True)
+    ]
 
 
 def _is_positive_integer(value: Any) -> bool:

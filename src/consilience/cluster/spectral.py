@@ -28,7 +28,7 @@ IntArray = npt.NDArray[np.intp]
 _RESTARTS = ((5000, 30), (10_000, 20), (30_000, 5), (float("inf"), 3))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpectralEmbedding:
     """Eigenvectors of the normalised Laplacian for its smallest eigenvalues.
 
@@ -50,7 +50,7 @@ class SpectralEmbedding:
     n_isolated: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SpectralClustering:
     """Labels (n,) in canonical order, and the embedding they come from."""
 

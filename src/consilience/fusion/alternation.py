@@ -30,7 +30,7 @@ EXACT_SWEEPS = 3  # of s and A per round: both are local to an edge, so this cos
 COLLAPSED = 0.999  # a contribution above this says that one view took all
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RoundInfo:
     """What a callback is told after each round.
 

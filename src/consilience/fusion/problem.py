@@ -40,7 +40,7 @@ EdgeArray = NDArray[np.floating[Any]]
 Seen = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FusionProblem:
     """One instance of the model; `pose` makes and checks it.
 

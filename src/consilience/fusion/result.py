@@ -12,7 +12,7 @@ from scipy import sparse
 from ..graph.edges import EdgeSet
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FusionResult:
     """The unified graph, and each view split into what the others share and what only it says.
 

@@ -13,7 +13,7 @@ from scipy import sparse
 Index = NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EdgeSet:
     """A set of directed edges between n samples, in compressed rows: the shape of a CSR matrix.
 
@@ -67,12 +67,13 @@ class EdgeSet:
     def from_support(cls, graphs: Sequence[sparse.sparray | sparse.spmatrix]) -> EdgeSet:
         """Unite the stored entries of several sparse graphs, off the diagonal."""
         n = graphs[0].shape[0]
-        pattern = sparse.csr_array((n, n), dtype=np.int8)
+        pattern = sparse.csr_array((n, n), dtype=np.int64)
         for graph in graphs:
             entries = sparse.coo_array(graph)
             off = entries.row != entries.col
-            ones = np.ones(np.count_nonzero(off), dtype=np.int8)
+            ones = np.ones(np.count_nonzero(off), dtype=np.int64)
             pattern = pattern + sparse.csr_array((ones, (entries.row[off], entries.col[off])), shape=(n, n))
+            pattern.data[:] = 1  # not a count, which would overflow
         pattern.sort_indices()
         return cls(pattern.indptr, pattern.indices)
 
@@ -92,14 +93,16 @@ class EdgeSet:
         return np.repeat(np.arange(self.n_samples, dtype=self.indices.dtype), np.diff(self.indptr))
 
     def to_csr(self, values: NDArray[Any]) -> sparse.csr_array:
-        """Return the graph with these values on the edges, every edge stored, zeros included."""
+        """Return the graph with a copy of these values on the edges, every edge stored, zeros included."""
         n = self.n_samples
-        return sparse.csr_array((values, self.indices.copy(), self.indptr.copy()), shape=(n, n))
+        return sparse.csr_array((values.copy(), self.indices.copy(), self.indptr.copy()), shape=(n, n))
 
     def take(self, graph: sparse.sparray | sparse.spmatrix) -> NDArray[Any]:
         """Return the entries of a sparse graph on these edges; 0 where it has none."""
         graph = sparse.csr_array(graph)
-        graph.sum_duplicates()
+        if not graph.has_canonical_format:
+            graph = graph.copy()
+            graph.sum_duplicates()
         # Both sides are sorted by (row, column), so one search finds every edge among the entries.
         n = np.int64(self.n_samples)
         own = self.rows.astype(np.int64) * n + self.indices
@@ -112,6 +115,18 @@ class EdgeSet:
             found = theirs[position] == own
             values[found] = graph.data[position[found]]
         return values
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EdgeSet):
+            return NotImplemented
+        return (
+            np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and (self.seen is None) == (other.seen is None)
+            and (self.seen is None or other.seen is None or np.array_equal(self.seen, other.seen))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"EdgeSet(n_samples={self.n_samples}, n_edges={self.n_edges})"

@@ -38,7 +38,9 @@ def as_space(array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bo
     array([1, 0, 3, 2], dtype=int32)
     """
     if seen is not None and not seen.all():
-        inside = array[seen][:, seen] if metric in PRECOMPUTED else array[seen]
+        # A view that has seen nobody is a space of its first sample, who has no neighbours either.
+        members = np.flatnonzero(seen) if seen.any() else np.zeros(1, dtype=int)
+        inside = array[members][:, members] if metric in PRECOMPUTED else array[members]
         return SeenSpace(as_space(inside, metric, name=name), seen)
     if metric in PRECOMPUTED:
         return _precomputed(array, metric, name)
@@ -52,7 +54,7 @@ def as_space(array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bo
         )
     if metric == "haversine" and array.shape[1] != 2:
         raise ValueError(f"The metric 'haversine' takes 2 features, view {name!r} has {array.shape[1]}.")
-    return MetricSpace(array, metric)
+    return MetricSpace(array, metric, name)
 
 
 def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
@@ -68,10 +70,14 @@ def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
         )
     values = matrix.data if is_sparse else matrix
     if values.size and values.min() < 0:
-        where = np.unravel_index(int(np.argmin(matrix.toarray() if is_sparse else matrix)), (n, n))
+        place = int(np.argmin(values))
+        if is_sparse:
+            i, j = int(np.searchsorted(matrix.indptr, place, side="right")) - 1, matrix.indices[place]
+        else:
+            i, j = divmod(place, n)
         raise ValueError(
-            f"View {name!r} has the negative {kind} {values.min():.6g} between samples {where[0]} and "
-            f"{where[1]}; {kind}s must not be negative."
+            f"View {name!r} has the negative {kind} {values.min():.6g} between samples {i} and {j}; "
+            f"{'similarities' if kind == 'similarity' else 'distances'} must not be negative."
         )
     diagonal = matrix.diagonal()
     if kind == "distance" and np.any(diagonal != 0):
@@ -80,8 +86,9 @@ def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
             f"View {name!r} has the distance {diagonal[sample]:.6g} from sample {sample} to itself, which "
             "must be 0. If these are similarities, pass metric='precomputed_similarity'."
         )
-    n_positive = np.count_nonzero(values)
-    if kind == "similarity" and n > 1 and not np.any(diagonal) and n_positive == n * (n - 1):
+    # Nobody stores distances sparsely; and of two samples nothing can be told.
+    looks_distant = not is_sparse and n > 2 and not np.any(diagonal)
+    if kind == "similarity" and looks_distant and np.count_nonzero(matrix) == n * (n - 1):
         raise ValueError(
             f"View {name!r} is 0 on the diagonal and positive everywhere else, as distances are. If they "
             "are, pass metric='precomputed_distance'; if not, give samples a similarity to themselves."

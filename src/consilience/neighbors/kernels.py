@@ -27,7 +27,7 @@ CHUNK = 64  # columns to a chunk, at most
 
 
 @_njit
-def select_dense(products, x, blank, squares, lengths, slack, offset, k, first, last, index):
+def select_dense(products, x, blank, squares, lengths, slack, floor, offset, k, first, last, index):
     """Find the k nearest rows of x for each row offset + r, r in [first, last).
 
     Parameters
@@ -40,8 +40,9 @@ def select_dense(products, x, blank, squares, lengths, slack, offset, k, first, 
         Rows without direction (cosine): as far from every other row as orthogonal unit vectors.
     squares, lengths : ndarray of shape (n,)
         Squared norm and norm of the rows in the scaled copy.
-    slack : float
-        An approximate squared distance errs by at most ``slack * (lengths[i] + lengths[j]) ** 2``.
+    slack, floor : float
+        An approximate squared distance errs by at most ``slack * (lengths[i] + lengths[j]) ** 2 + floor``:
+        rounding, and numbers too small to be told from 0.
     index : ndarray of shape (n, k)
         Output.
     """
@@ -51,7 +52,7 @@ def select_dense(products, x, blank, squares, lengths, slack, offset, k, first, 
     smallest, distance = np.empty(k, products.dtype), np.empty(k, np.float64)
     for r in range(first, last):
         i = offset + r
-        _bound_row(products[r], squares, lengths, slack, i, chunk, bound, least)
+        _bound_row(products[r], squares, lengths, slack, floor, i, chunk, bound, least)
         limit = _kth_smallest(least[1], smallest)
         count = 0
         for c in range(least.shape[1]):
@@ -66,9 +67,10 @@ def select_dense(products, x, blank, squares, lengths, slack, offset, k, first, 
 
 
 @_njit
-def select_sparse(data, indices, indptr, t_data, t_indices, t_indptr, blank, squares, lengths, slack, k,
-                  first, last, index):  # fmt: skip
-    """Find the k nearest rows in CSR form; the arrays with t_ are those of the transpose."""
+def select_sparse(csr, transposed, blank, squares, lengths, slack, floor, k, first, last, index):
+    """Find the k nearest rows; a matrix and its transpose each as CSR (data, indices, indptr)."""
+    data, indices, indptr = csr
+    t_data, t_indices, t_indptr = transposed
     n = len(squares)
     chunk = _chunk_size(n, k)
     products, bound, least = np.empty(n), np.empty(n), np.empty((2, n // chunk + 1))
@@ -78,8 +80,8 @@ def select_sparse(data, indices, indptr, t_data, t_indices, t_indptr, blank, squ
         for p in range(indptr[i], indptr[i + 1]):
             column = indices[p]
             for q in range(t_indptr[column], t_indptr[column + 1]):
-                products[t_indices[q]] += data[p] * t_data[q]
-        _bound_row(products, squares, lengths, slack, i, chunk, bound, least)
+                products[t_indices[q]] += np.float64(data[p]) * np.float64(t_data[q])
+        _bound_row(products, squares, lengths, slack, floor, i, chunk, bound, least)
         limit = _kth_smallest(least[1], smallest)
         count = 0
         for j in range(n):
@@ -168,7 +170,7 @@ def _chunk_size(n, k):
 
 
 @_njit
-def _bound_row(products, squares, lengths, slack, i, chunk, bound, least):
+def _bound_row(products, squares, lengths, slack, floor, i, chunk, bound, least):
     """Fill `bound` with lower bounds, and `least` with each chunk's least lower and least upper bound.
 
     The squared norm of row i, common to all its distances, is left out; i itself is infinitely far.
@@ -177,14 +179,14 @@ def _bound_row(products, squares, lengths, slack, i, chunk, bound, least):
     inf = bound.dtype.type(np.inf)
     for j in range(n):
         reach = lengths[i] + lengths[j]
-        bound[j] = squares[j] - products[j] - products[j] - slack * reach * reach
+        bound[j] = squares[j] - products[j] - products[j] - slack * reach * reach - floor
     bound[i] = inf
     for c in range(least.shape[1]):
         lower, upper = inf, inf
         for j in range(c * chunk, min((c + 1) * chunk, n)):
             reach = lengths[i] + lengths[j]
             lower = min(lower, bound[j])
-            upper = min(upper, bound[j] + (slack + slack) * reach * reach)
+            upper = min(upper, bound[j] + (slack + slack) * reach * reach + floor + floor)
         least[0, c] = lower
         least[1, c] = upper
 

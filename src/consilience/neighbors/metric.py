@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ def resolve_metrics(
             )
         chosen = [metric[name] for name in names]
     else:
+        if not isinstance(metric, Iterable):
+            raise ValueError(f"metric must be one name, or one for each view, got {metric!r}.")
         chosen = list(metric)
         if len(chosen) != len(names):
             raise ValueError(
@@ -59,7 +61,7 @@ def resolve_metrics(
 
 
 def _resolve(metric: str, array: Any, name: str) -> str:
-    if metric not in metric_names():
+    if not isinstance(metric, str) or metric not in metric_names():
         advice = " Say which: 'precomputed_distance', ..." if metric == "precomputed" else ""
         known = ", ".join(metric_names())
         raise ValueError(f"Unknown metric {metric!r} for view {name!r}.{advice} Known metrics: {known}.")

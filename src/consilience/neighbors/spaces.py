@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from .. import threads
 from . import kernels
@@ -81,14 +82,27 @@ class DenseSpace:
         lengths = np.sqrt(squares).astype(np.float32)
         squares32 = squares.astype(np.float32)
         # d terms in each inner product, and a few roundings in the copy, the norms and the sums.
-        slack = np.float32((self.x.shape[1] + 16) * np.finfo(np.float32).eps)
+        terms = self.x.shape[1] + 16
+        slack = np.float32(terms * np.finfo(np.float32).eps)
+        floor = np.float32(terms * np.finfo(np.float32).tiny)
         index = np.empty((len(x32), k), dtype=np.int32)
 
         def search(first: int, last: int) -> None:
             for start, stop in _row_blocks(len(x32), 4, first, last):
                 products = x32[start:stop] @ x32.T
                 kernels.select_dense(
-                    products, self.x, self.blank, squares32, lengths, slack, start, k, 0, stop - start, index
+                    products,
+                    self.x,
+                    self.blank,
+                    squares32,
+                    lengths,
+                    slack,
+                    floor,
+                    start,
+                    k,
+                    0,
+                    stop - start,
+                    index,
                 )
 
         with threads.libraries_on_one_thread():
@@ -118,8 +132,8 @@ class DenseSpace:
         return _half_squared(out) if self.cosine else out
 
     def is_constant(self) -> bool:
-        """Say whether all rows are the same."""
-        return bool(np.all(self.x == self.x[0]))
+        """Say whether all rows are the same, or under cosine point the same way."""
+        return _rows_are_equal(self.x, self.cosine)
 
 
 class SparseSpace:
@@ -129,14 +143,10 @@ class SparseSpace:
 
     def __init__(self, x: sparse.csr_array, cosine: bool) -> None:
         self.cosine = cosine
-        if cosine:
-            norms = np.sqrt(_row_squares(x))
-            self.blank = norms == 0
-            data = x.data / np.repeat(np.where(self.blank, 1.0, norms), np.diff(x.indptr))
-            x = sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
-        else:
-            self.blank = np.zeros(x.shape[0], dtype=bool)
         self.x = x
+        self.blank: NDArray[np.bool_] = np.zeros(x.shape[0], dtype=bool)
+        if cosine:
+            self.x, self.blank = _sparse_unit_rows(x)
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others."""
@@ -145,12 +155,14 @@ class SparseSpace:
         squares[self.blank] = 1.0
         longest = int(np.diff(x.indptr).max(initial=0))
         # Never so small that distances which count as equal could fall on both sides of the limit.
-        slack = max((longest + 16) * float(np.finfo(x.dtype).eps), 1e-11)
+        slack = max((longest + 16) * float(np.finfo(np.float64).eps), 1e-11)
+        floor = (longest + 16) * float(np.finfo(np.float64).tiny)
         index = np.empty((x.shape[0], k), dtype=np.int32)
-        own = (x.data, x.indices, x.indptr, transpose.data, transpose.indices, transpose.indptr)
+        csr = (x.data, x.indices, x.indptr)
+        transposed = (transpose.data, transpose.indices, transpose.indptr)
         threads.for_ranges(
             lambda a, b: kernels.select_sparse(
-                *own, self.blank, squares, np.sqrt(squares), slack, k, a, b, index
+                csr, transposed, self.blank, squares, np.sqrt(squares), slack, floor, k, a, b, index
             ),
             x.shape[0],
             grain=64,
@@ -171,32 +183,53 @@ class SparseSpace:
         return _half_squared(out) if self.cosine else out
 
     def is_constant(self) -> bool:
-        """Say whether all rows are the same."""
-        first = self.x[[0]]
-        same = len(first.data) * self.x.shape[0]
-        return bool(
-            self.x.nnz == same
-            and np.array_equal(self.x.indices, np.tile(first.indices, self.x.shape[0]))
-            and np.array_equal(self.x.data, np.tile(first.data, self.x.shape[0]))
-        )
+        """Say whether all rows are the same, or under cosine point the same way."""
+        return _sparse_rows_are_equal(self.x, self.cosine)
 
 
 class MetricSpace:
-    """Any other metric of scikit-learn's `pairwise_distances`, a block of rows at a time."""
+    """Any other metric of scikit-learn's `pairwise_distances`, a block of rows at a time.
+
+    Parameters
+    ----------
+    x : ndarray or CSR of shape (n, d)
+        Features.
+    metric : str
+        Its name. Those of yes/no features take whatever is not 0 for yes.
+    name : str
+        The view's name, for messages.
+    """
 
     kind: Literal["distance"] = "distance"
 
-    def __init__(self, x: Any, metric: str) -> None:
-        self.x, self.metric = x, metric
+    def __init__(self, x: Any, metric: str, name: str) -> None:
+        self.x, self.metric, self.name = x, metric, name
         self.parameters: dict[str, Any] = {}
+        if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
+            self.x = x != 0
         # These two are defined by the whole of the data, not by the rows at hand.
-        if metric == "seuclidean":
-            self.parameters["V"] = np.var(x, axis=0, ddof=1, dtype=np.float64)
+        elif metric == "seuclidean":
+            variance = np.var(x, axis=0, ddof=1, dtype=np.float64)
+            self.parameters["V"] = np.where(variance > 0, variance, 1.0)  # constant features add nothing
         elif metric == "mahalanobis":
-            self.parameters["VI"] = np.linalg.inv(np.cov(x.T)).T
+            covariance = np.atleast_2d(np.cov(x.T))
+            if np.linalg.matrix_rank(covariance, hermitian=True) < len(covariance):
+                raise ValueError(
+                    f"The metric 'mahalanobis' is undefined for view {name!r}: its features are linearly "
+                    "dependent (or more than its samples). Drop some, or use another metric."
+                )
+            self.parameters["VI"] = np.linalg.inv(covariance)
 
     def _rows(self, start: int, stop: int) -> Floats:
-        block = pairwise_distances(self.x[start:stop], self.x, metric=self.metric, **self.parameters)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            block = pairwise_distances(self.x[start:stop], self.x, metric=self.metric, **self.parameters)
+        undefined = np.isnan(block)
+        if undefined.any():
+            i, j = np.unravel_index(int(np.argmax(undefined)), block.shape)
+            raise ValueError(
+                f"The metric {self.metric!r} is undefined between samples {start + i} and {j} of view "
+                f"{self.name!r} (rows that are constant or all zero?). Drop them, or use another metric."
+            )
         return np.ascontiguousarray(block, dtype=np.float64)
 
     def nearest(self, k: int) -> Index:
@@ -217,11 +250,7 @@ class MetricSpace:
 
     def is_constant(self) -> bool:
         """Say whether all rows are the same."""
-        return (
-            SparseSpace(self.x, False).is_constant()
-            if sparse.issparse(self.x)
-            else bool(np.all(self.x == self.x[0]))
-        )
+        return _sparse_rows_are_equal(self.x) if sparse.issparse(self.x) else _rows_are_equal(self.x)
 
 
 class PrecomputedSpace:
@@ -262,14 +291,15 @@ class PrecomputedSpace:
     def is_constant(self) -> bool:
         """Say whether all pairs of samples are given the same value."""
         n = self.matrix.shape[0]
-        if sparse.issparse(self.matrix) and self.matrix.nnz < n * (n - 1):
-            return self.matrix.nnz == 0
-        first = self.matrix[0, n - 1] if n > 1 else 0.0
-        for i in range(n):
-            row = self.matrix[[i]].toarray()[0] if sparse.issparse(self.matrix) else self.matrix[i]
-            if np.any(np.delete(row, i) != first):
-                return False
-        return True
+        if sparse.issparse(self.matrix):
+            entries = self.matrix.tocoo()
+            values = entries.data[(entries.row != entries.col) & (entries.data != 0)]
+            complete = len(values) == n * (n - 1)
+            return len(values) == 0 or (complete and bool(np.all(values == values[0])))
+        first = self.matrix[0, n - 1]
+        return all(
+            np.all(row[:i] == first) and np.all(row[i + 1 :] == first) for i, row in enumerate(self.matrix)
+        )
 
 
 class SeenSpace:
@@ -300,7 +330,7 @@ class SeenSpace:
         rows = np.repeat(np.arange(len(self.seen)), np.diff(edges.indptr))
         judged = self.seen[rows] & self.seen[edges.indices]
         number = np.cumsum(self.seen) - 1  # of each sample among those seen
-        counts = np.bincount(number[rows[judged]], minlength=int(self.seen.sum()))
+        counts = np.bincount(number[rows[judged]], minlength=max(int(self.seen.sum()), 1))
         inner = _CompressedRows(np.concatenate([[0], np.cumsum(counts)]), number[edges.indices[judged]])
         out = np.zeros(len(edges.indices))
         out[judged] = self.space.on_edges(inner)
@@ -335,12 +365,43 @@ def _row_blocks(n: int, itemsize: int, first: int = 0, last: int | None = None) 
 def _unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Scale rows to unit length; say which are zero and stay so."""
     # The largest entry is taken out first: squares of very large or small numbers would not be finite.
-    largest = np.maximum(x.max(axis=1), -x.min(axis=1))
+    largest = np.maximum(x.max(axis=1), -x.min(axis=1)).astype(np.float64)
     blank = largest == 0
-    scaled = x / np.where(blank, 1, largest)[:, None]
-    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64))
-    scaled /= np.where(blank, 1, norms).astype(x.dtype)[:, None]
+    scaled = x / np.where(blank, 1.0, largest)[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    scaled /= np.where(blank, 1.0, norms)[:, None]
     return scaled, blank
+
+
+def _sparse_unit_rows(x: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    """Scale rows to unit length; say which are zero and stay so."""
+    counts = np.diff(x.indptr)
+    largest = np.asarray(abs(x).max(axis=1).todense(), dtype=np.float64).ravel()
+    blank = largest == 0
+    data = x.data / np.repeat(np.where(blank, 1.0, largest), counts)
+    scaled = sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
+    data /= np.repeat(np.where(blank, 1.0, np.sqrt(_row_squares(scaled))), counts)
+    return scaled, blank
+
+
+def _rows_are_equal(x: Any, to_rounding: bool = False) -> bool:
+    """Say whether all rows of an array are the same; most often the first two tell."""
+    if to_rounding:
+        return bool(
+            np.allclose(x[1:2], x[0], rtol=0, atol=1e-12) and np.allclose(x, x[0], rtol=0, atol=1e-12)
+        )
+    return bool(np.all(x[1:2] == x[0]) and np.all(x == x[0]))
+
+
+def _sparse_rows_are_equal(x: sparse.csr_array, to_rounding: bool = False) -> bool:
+    """Say whether all rows of a CSR matrix are the same; stored zeros count as absent."""
+    x = sparse.csr_array(x, copy=True)
+    x.eliminate_zeros()
+    n, count = x.shape[0], int(x.indptr[1])
+    if x.nnz != n * count or not np.all(np.diff(x.indptr) == count):
+        return False
+    same_places = bool(np.all(x.indices.reshape(n, count) == x.indices[:count]))
+    return count == 0 or (same_places and _rows_are_equal(x.data.reshape(n, count), to_rounding))
 
 
 def _row_squares(x: sparse.csr_array) -> NDArray[np.float64]:
