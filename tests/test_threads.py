@@ -165,28 +165,34 @@ def test_a_limit_holds_in_its_own_python_thread_only():
 @pytest.mark.parametrize(
     "enter", [threads.libraries_on_one_thread, lambda: threads.limit(1)], ids=["one thread", "limit"]
 )
-def test_overlapping_limits_of_two_python_threads_leave_the_libraries_as_they_were(enter):
+@pytest.mark.parametrize("first_thread", ["main", "other"])
+def test_overlapping_limits_of_two_python_threads_leave_the_libraries_as_they_were(enter, first_thread):
+    # BLAS has one setting for the whole process, OpenMP one for each Python thread.
     first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
     meanwhile = []
 
     def first():
         with enter():
             first_in.set()
-            second_in.wait(60)
+            assert second_in.wait(60)
         first_out.set()
 
     def second():
-        first_in.wait(60)
+        assert first_in.wait(60)
         with enter():
             second_in.set()
-            first_out.wait(60)
+            assert first_out.wait(60)
             meanwhile.append(set(library_threads().values()))
 
-    workers = [threading.Thread(target=work) for work in (first, second)]
     before = library_threads()
-    for worker in workers:
+    other = threading.Thread(target=second)
+    other.start()
+    if first_thread == "main":
+        first()
+    else:
+        worker = threading.Thread(target=first)
         worker.start()
-    for worker in workers:
         worker.join()
+    other.join()
     assert meanwhile == [{1}], "the limit of the second ended with that of the first"
     assert library_threads() == before

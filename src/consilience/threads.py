@@ -17,7 +17,6 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from numbers import Integral
-from typing import Any
 
 import numba
 from joblib import cpu_count
@@ -68,32 +67,39 @@ def libraries_on_one_thread() -> AbstractContextManager[None]:
 
 @contextmanager
 def _limited_libraries(number: int) -> Iterator[None]:
-    """Limit the libraries' threads; of limits set at once by several Python threads the least holds."""
-    with _lock:
-        _limits.append(number)
-        _apply_limits()
-    try:
-        yield
-    finally:
+    """Limit the libraries' threads inside the block.
+
+    OpenMP keeps the number for each Python thread apart, BLAS one for the process: of limits on BLAS that
+    several Python threads set at once the least holds, and the last to leave restores what was before.
+    """
+    with _libraries().select(user_api="openmp").limit(limits=number):
         with _lock:
-            _limits.remove(number)
-            _apply_limits()
+            _blas_limits.append(number)
+            _limit_blas()
+        try:
+            yield
+        finally:
+            with _lock:
+                _blas_limits.remove(number)
+                _limit_blas()
 
 
-def _apply_limits() -> None:
-    global _before
-    if _before is None:
-        _before = _libraries().limit(limits=min(_limits))
-    elif _limits:
-        _libraries().limit(limits=min(_limits))
-    else:
-        _before.restore_original_limits()
-        _before = None
+def _limit_blas() -> None:
+    libraries = _libraries().select(user_api="blas").lib_controllers
+    for library in libraries:
+        before = _blas_before.setdefault(library.filepath, library.num_threads)
+        # Newer threadpoolctl lets only one Python thread set this, until it gives up the right.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(min(_blas_limits, default=before))
+        release(force=True)
+    if not _blas_limits:
+        _blas_before.clear()
 
 
 _lock = threading.Lock()
-_limits: list[int] = []
-_before: Any = None  # what the libraries were set to before the first limit, while there is one
+_blas_limits: list[int] = []
+_blas_before: dict[str, int] = {}  # number of threads before the first limit, while there is one
 
 
 def _libraries() -> ThreadpoolController:
@@ -127,5 +133,9 @@ def for_ranges(kernel: Callable[[int, int], object], n_items: int, grain: int = 
     n_ranges = min(n_grains, 4 * n_threads)
     bounds = [min(n_items, grain * (n_grains * r // n_ranges)) for r in range(n_ranges + 1)]
     with ThreadPoolExecutor(n_threads) as pool:
-        for done in [pool.submit(kernel, a, b) for a, b in itertools.pairwise(bounds)]:
-            done.result()
+        try:
+            for done in [pool.submit(kernel, a, b) for a, b in itertools.pairwise(bounds)]:
+                done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

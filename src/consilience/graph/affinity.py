@@ -32,6 +32,8 @@ def standardize(squared: Floats, seen: Seen | None = None) -> Floats:
     array([0., 1., 2.])
     """
     judged = squared if seen is None else squared[seen]
+    if not len(judged):
+        return np.zeros(len(squared))
     # Taking the scale out first: distances of 1e200 are as good as any, their squares are not. A power of
     # two, so that nothing is rounded.
     values = np.ldexp(judged, -int(np.frexp(judged.max())[1]))
@@ -52,6 +54,8 @@ def gaussian_similarity(standardized: Floats, seen: Seen | None = None) -> Float
     (SGF, before the fusion).
     """
     judged = standardized if seen is None else standardized[seen]
+    if not len(judged):
+        return np.zeros(len(standardized))
     sigma = float(np.sqrt(judged).mean()) or 1.0
     return _put_back(np.exp(judged / (-2 * sigma**2)), seen)
 

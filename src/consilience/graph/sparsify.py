@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import threads
+from ..neighbors.kernels import without_last_digits
 from .edges import EdgeSet
-
-TIE = 1 + 1e-12  # values closer than this factor differ by rounding, and count as equal
 
 
 def keep_largest(edges: EdgeSet, values: NDArray[np.floating[Any]], k: int) -> sparse.csr_array:
@@ -54,17 +53,20 @@ def symmetrize(graph: sparse.csr_array) -> sparse.csr_array:
 @nb.njit(nogil=True, cache=True)
 def _mark_largest(indptr, values, k, first, last, kept):
     """Mark the k largest values of each row in [first, last)."""
-    best = np.empty(k, np.int64)
+    best, largest = np.empty(k, np.int64), np.empty(k, np.float64)
     for i in range(first, last):
         count = 0
         for p in range(indptr[i], indptr[i + 1]):
-            if count == k and values[p] <= TIE * values[best[k - 1]]:
+            value = without_last_digits(np.float64(values[p]))
+            if count == k and value <= largest[k - 1]:
                 continue
             place = min(count, k - 1)
-            while place > 0 and TIE * values[best[place - 1]] < values[p]:
+            while place > 0 and largest[place - 1] < value:
                 best[place] = best[place - 1]
+                largest[place] = largest[place - 1]
                 place -= 1
             best[place] = p
+            largest[place] = value
             count = min(count + 1, k)
         for c in range(count):
             kept[best[c]] = True

@@ -57,6 +57,18 @@ def as_space(array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bo
     return MetricSpace(array, metric, name)
 
 
+def _without_rounding_errors(distances: NDArray[Any]) -> NDArray[Any]:
+    """Set the tiny numbers to 0 that computing distances leaves below 0 and on the diagonal."""
+    tiny = 1e-12 * float(distances.max(initial=0.0))
+    diagonal = distances.diagonal()
+    below = (distances < 0) & (distances >= -tiny)
+    if not below.any() and not np.any((diagonal != 0) & (np.abs(diagonal) <= tiny)):
+        return distances
+    cleaned = np.where(below, 0.0, distances)
+    np.fill_diagonal(cleaned, np.where(np.abs(diagonal) <= tiny, 0.0, diagonal))
+    return cleaned
+
+
 def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
     kind = "similarity" if metric == "precomputed_similarity" else "distance"
     n, m = matrix.shape
@@ -68,6 +80,8 @@ def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
             f"View {name!r} holds distances in a sparse matrix, where an absent entry would mean distance 0; "
             "pass them dense, or as similarities, or use fuse_graphs."
         )
+    if kind == "distance":
+        matrix = _without_rounding_errors(matrix)
     values = matrix.data if is_sparse else matrix
     if values.size and values.min() < 0:
         place = int(np.argmin(values))

@@ -4,9 +4,8 @@ A search looks at all pairs through fast approximate values, and at the few that
 exactly. For row i and every j an approximate squared distance and a rigorous bound of its error are
 known; T, the k-th smallest upper bound, is an upper bound of the k-th smallest distance; whatever has a
 lower bound above T is out. The rest is measured directly, and the k smallest by (distance, index) are
-kept. Distances count as equal if they agree to some twelve digits, so neither the order of summation nor the
-number of threads decides who is a neighbour where distances are tied.
-
+kept. Distances are compared by their first twelve digits or so, lest the order of summation decide who is a
+neighbour where distances are tied.
 Columns are looked at in chunks, through their minima: T is taken as the k-th smallest minimum of a
 chunk's upper bounds, which is hardly larger than the k-th smallest of all, and few chunks pass it.
 """
@@ -113,6 +112,19 @@ def select_given(values, offset, k, largest_allowed, first, last, index):
 
 
 @_njit
+def select_largest(csr, k, first, last, index):
+    """Find the k largest positive entries of each row of a CSR matrix, itself left out; fill up as above."""
+    data, indices, indptr = csr
+    value = np.empty(k, np.float64)
+    for i in range(first, last):
+        count = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            if indices[p] != i and data[p] > 0:
+                count = _insert(value, index[i], count, k, -np.float64(data[p]), indices[p])
+        index[i, count:] = i
+
+
+@_njit
 def edge_squares_dense(x, blank, indptr, indices, first, last, out):
     """Squared differences on the edges of the rows [first, last)."""
     for i in range(first, last):
@@ -215,7 +227,7 @@ def _minimum(values, begin, end):
 
 
 @_njit
-def _without_last_digits(d):
+def without_last_digits(d):
     """Round to 41 significant bits, so that distances equal but for rounding errors become equal."""
     if not abs(d) < np.inf:
         return d
@@ -226,7 +238,7 @@ def _without_last_digits(d):
 @_njit
 def _insert(distance, index, count, k, d, j):
     """Put (d, j) into a list of at most k, ascending by distance; equal ones stay in order of arrival."""
-    d = _without_last_digits(d)
+    d = without_last_digits(d)
     if count == k and d >= distance[k - 1]:
         return count
     place = min(count, k - 1)

@@ -224,6 +224,7 @@ class MetricSpace:
         with np.errstate(divide="ignore", invalid="ignore"):
             block = pairwise_distances(self.x[start:stop], self.x, metric=self.metric, **self.parameters)
         undefined = np.isnan(block)
+        undefined[np.arange(stop - start), np.arange(start, stop)] = False  # nobody asks for these
         if undefined.any():
             i, j = np.unravel_index(int(np.argmax(undefined)), block.shape)
             raise ValueError(
@@ -273,9 +274,12 @@ class PrecomputedSpace:
         """Return each sample's k nearest others: smallest distances or largest positive similarities."""
         n = self.matrix.shape[0]
         index = np.empty((n, k), dtype=np.int32)
+        if sparse.issparse(self.matrix):
+            csr = (self.matrix.data, self.matrix.indices, self.matrix.indptr)
+            threads.for_ranges(lambda a, b: kernels.select_largest(csr, k, a, b, index), n, grain=1024)
+            return index
         for start, stop in _row_blocks(n, 8):
             block = self.matrix[start:stop]
-            block = block.toarray() if sparse.issparse(block) else block
             if self.kind == "distance":
                 _select(np.ascontiguousarray(block), start, k, np.inf, index)
             else:
@@ -331,7 +335,10 @@ class SeenSpace:
         judged = self.seen[rows] & self.seen[edges.indices]
         number = np.cumsum(self.seen) - 1  # of each sample among those seen
         counts = np.bincount(number[rows[judged]], minlength=max(int(self.seen.sum()), 1))
-        inner = _CompressedRows(np.concatenate([[0], np.cumsum(counts)]), number[edges.indices[judged]])
+        # The index types of an EdgeSet, so that nothing is compiled again for others.
+        inner = _CompressedRows(
+            np.concatenate([[0], np.cumsum(counts)]), number[edges.indices[judged]].astype(np.int32)
+        )
         out = np.zeros(len(edges.indices))
         out[judged] = self.space.on_edges(inner)
         return out
