@@ -81,7 +81,7 @@ def test_every_option_reaches_the_model():
     )
     problem = pose(weights.T, beta=0.2, gamma=0.5, view_weights=[1, 2, 3], seen=seen.T)
     expected = learn_consistent_graph(
-        problem, Schedule(solver="exact", tol=0.2, max_iter=50, backend="numpy")
+        problem, Schedule(solver="exact", dca_steps=2, tol=0.2, max_iter=50, backend="numpy")
     )
     np.testing.assert_array_equal(result.fused, expected.fused)
     assert result.solver == "exact"

@@ -102,6 +102,29 @@ def test_strictly_convex_programs_reach_the_minimiser_itself(seed, v, scale):
     np.testing.assert_allclose(x, brute_force(hessian, linear), rtol=0, atol=1e-10)
 
 
+@given(st.integers(0, 10**6), st.integers(2, 5))
+@settings(max_examples=100, deadline=None)
+def test_a_coordinate_outside_of_the_best_face_is_exactly_0(seed, v):
+    """Not 1e-18: a view is used or it is not."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(v + 1, v))
+    hessian, linear = root.T @ root + 0.5 * np.eye(v), 3 * rng.normal(size=v)
+    x = minimize_on_simplex(hessian, linear, rng.dirichlet(np.ones(v)))
+    np.testing.assert_array_equal(x > 0, brute_force(hessian, linear) > 0)
+
+
+@pytest.mark.parametrize("v", [3, 8, 30])
+def test_ill_conditioned_programs_take_few_steps(v):
+    """Frank-Wolfe alone would need thousands; the minimiser of the face that it found is taken at once."""
+    rng = np.random.default_rng(v)
+    basis = np.linalg.qr(rng.normal(size=(v, v)))[0]
+    hessian = basis @ np.diag(np.logspace(0, 6, v)) @ basis.T
+    hessian = (hessian + hessian.T) / 2
+    inside = rng.dirichlet(np.full(v, 5.0))
+    x = minimize_on_simplex(hessian, hessian @ inside, np.eye(v)[0], max_iter=100)
+    np.testing.assert_allclose(x, inside, atol=1e-8)
+
+
 @given(indefinite_programs())
 @settings(max_examples=300, deadline=None)
 def test_indefinite_programs_stay_on_the_simplex_and_never_get_worse(program):

@@ -4,12 +4,13 @@ A back end is a module with these functions and nothing else that others may rel
 
 ``load(weights, view_weights, seen, dtype) -> State``
     Take the edge weights (v, n_edges), scaled, 0 where unseen; set E = 0.
-``start(state, scales, with_gram) -> Sums``
-    Set the fused vector to its closed form, E being 0; `with_gram` asks for `Sums.consistent_gram`.
+``start(state, scales) -> Sums``
+    Set the fused vector to its closed form, E being 0.
 ``dca_round(state, scales, beta, gamma, steps) -> Sums``
     Fused vector from these scales and the current A, then `steps` DCA steps on A.
-``exact_round(state, scales, beta, gamma, sweeps) -> Sums``
-    Fused vector from these scales and the current A, then the exact minimiser over A; `sweeps` times.
+``exact_round(state, scales, beta, gamma) -> Sums``
+    Fused vector from these scales and the current A, then the exact minimiser over A; the `Sums` have
+    their `consistent_gram`.
 ``fuse(state, scales) -> None``
     Only the fused vector.
 ``collect(state) -> (inconsistent, fused)``
@@ -44,6 +45,6 @@ def get_backend(name: str) -> Any:
     >>> get_backend("numpy").__name__
     'consilience.backends.edges_numpy'
     """
-    if name not in _BACKENDS:
+    if not isinstance(name, str) or name not in _BACKENDS:
         raise ValueError(f"Unknown backend {name!r}; known back ends: {', '.join(map(repr, _BACKENDS))}.")
     return import_module(_BACKENDS[name], __package__)

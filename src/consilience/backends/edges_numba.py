@@ -6,14 +6,10 @@ and adds up the `Sums` on the way: no temporary of the size of W. The Hessian of
 diagonal plus rank one, so a DCA step costs O(v) per edge.
 
 Edge arrays are stored by blocks, of shape (n_blocks, v, BLOCK) and padded with zeros: one pass is then
-one sequential stream through memory, and all inner loops have a fixed length and run over edges, which
-is what the compiler can vectorise (given permission to reorder sums: hence `fastmath` with just those
-flags). Every block has partial sums of its own, added up in order afterwards, so that the result is
-the same to the last bit for any number of threads.
+one sequential stream through memory, and all inner loops have a fixed length. Every block has partial
+sums of its own, added up in order afterwards, so that the result is the same to the last bit for any
+number of threads.
 """
-
-# Compiled functions are not annotated: Numba derives their types from the call.
-# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 
 from __future__ import annotations
 
@@ -24,8 +20,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import threads
-from .edges_numpy import edge_hessian
-from .exact_numba import BLOCK, blame_in_general, blame_one_view, njit, njit_inline, share_blame
+from .edges_numpy import edge_curvatures, edge_hessian
+from .kernels_numba import BLOCK, dca_blocks, exact_blocks
 from .sums import Sums, Vector
 
 EdgeArray = NDArray[np.floating[Any]]
@@ -66,16 +62,13 @@ def load(
     )
 
 
-def start(state: State, scales: Vector, with_gram: bool = False) -> Sums:
+def start(state: State, scales: Vector) -> Sums:
     """Set s to its closed form; E is 0 since `load`."""
-    if with_gram:
-        pull = state.view_weights * scales
-        return _run(_exact_blocks, state, np.stack([pull, scales, pull, pull]), 0.0, 0, 0)
     return dca_round(state, scales, 0.0, 0.0, 0)
 
 
 def fuse(state: State, scales: Vector) -> None:
-    """Set s to its minimiser given A (Eq. 26)."""
+    """Set s to its minimiser given A (Eq. 24)."""
     dca_round(state, scales, 0.0, 0.0, 0)
 
 
@@ -86,16 +79,15 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
     step = 2 / np.linalg.eigvalsh(hessian)[-1]
     # A step on A written for E = W - A: E <- clip(keep E - press (s + gamma m) + rise W, 0, W), m = pull'E.
     coefficients = np.stack([pull, 1 - step * ((beta - gamma) * pull**2 + own), step * pull, step * own])
-    return _run(_dca_blocks, state, coefficients, gamma, steps)
+    return _run(dca_blocks, state, coefficients, gamma, steps)
 
 
-def exact_round(state: State, scales: Vector, beta: float, gamma: float, sweeps: int = 1) -> Sums:
-    """Update s, then A by the closed-form minimiser on each edge, several times."""
-    pull = state.view_weights * scales
-    curvature = 1 / state.view_weights + beta - gamma
+def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums:
+    """Update s, then A by the closed-form minimiser on each edge."""
+    curvature, gamma = edge_curvatures(state.view_weights, beta, gamma, state.weights.dtype)
     order = np.argsort(curvature <= 0, kind="stable")  # views with positive curvature first
-    coefficients = np.stack([pull, scales, curvature, order.astype(float)])
-    return _run(_exact_blocks, state, coefficients, gamma, sweeps, int(np.sum(curvature > 0)))
+    coefficients = np.stack([state.view_weights * scales, scales, curvature, order.astype(float)])
+    return _run(exact_blocks, state, coefficients, gamma, int(np.sum(curvature > 0)))
 
 
 def collect(state: State) -> tuple[EdgeArray, EdgeArray]:
@@ -125,16 +117,16 @@ def _to_blocks(rows: EdgeArray) -> EdgeArray:
     return blocks
 
 
-def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], gamma: float, *counts: int) -> Sums:
+def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], gamma: float, count: int) -> Sums:
     """Run a kernel over all blocks and add up the partial sums in order."""
     dtype = state.weights.dtype
     n_blocks, v, _ = state.weights.shape
     pairs = v * (v + 1) // 2
-    with_gram = kernel is _exact_blocks
+    with_gram = kernel is exact_blocks
     partial = np.empty((n_blocks, pairs + 2 * v + 1 + with_gram * pairs))
     arguments = (
         state.weights, state.inconsistent, state.fused, state.total,
-        coefficients.astype(dtype), dtype.type(gamma), *counts, partial,
+        coefficients.astype(dtype), dtype.type(gamma), count, partial,
     )  # fmt: skip
     threads.for_ranges(lambda first, last: kernel(*arguments, first, last), n_blocks, grain=_GRAIN)
     sums = partial.sum(axis=0)
@@ -151,130 +143,3 @@ def _symmetric(lower: Vector, v: int) -> NDArray[np.float64]:
     matrix = np.zeros((v, v))
     matrix[np.tril_indices(v)] = lower
     return matrix + np.tril(matrix, -1).T
-
-
-@njit
-def _dca_blocks(weights, inconsistent, fused, total, coefficients, gamma, steps, partial, first, last):
-    """One round on the blocks [first, last): fused values, DCA steps, partial sums."""
-    v = weights.shape[1]
-    s, blame, push, mass = _buffers(weights.dtype, total)
-    zero = weights.dtype.type(0)
-    for b in range(first, last):
-        w, e = weights[b], inconsistent[b]
-        _fuse_block(w, e, s, blame, total, b, mass, coefficients)
-        for x in range(BLOCK):
-            fused[b, x] = s[x]
-        for _ in range(steps):
-            for x in range(BLOCK):
-                push[x] = s[x] + gamma * blame[x]
-                blame[x] = zero
-            for i in range(v):
-                pull, keep = coefficients[0, i], coefficients[1, i]
-                press, rise = coefficients[2, i], coefficients[3, i]
-                for x in range(BLOCK):
-                    new = keep * e[i, x] - press * push[x] + rise * w[i, x]
-                    new = min(max(new, zero), w[i, x])
-                    e[i, x] = new
-                    blame[x] += pull * new
-        _add_up(w, e, s, mass, partial[b])
-
-
-@njit
-def _exact_blocks(
-    weights, inconsistent, fused, total, coefficients, gamma, sweeps, n_convex, partial, first, last
-):
-    """One round on the blocks [first, last): fused values and exact edge steps in turn, partial sums."""
-    v = weights.shape[1]
-    order = coefficients[3].astype(np.intp)
-    s, blame, push, mass = _buffers(weights.dtype, total)
-    zero = weights.dtype.type(0)
-    for b in range(first, last):
-        w, e = weights[b], inconsistent[b]
-        _fuse_block(w, e, s, blame, total, b, mass, coefficients)
-        for sweep in range(sweeps):
-            if sweep > 0:
-                _fuse_block(w, e, s, blame, total, b, mass, coefficients)
-            if n_convex == 0:
-                blame_one_view(w, e, s, blame, push, coefficients, gamma)
-            elif n_convex == v:
-                share_blame(w, e, s, blame, push, coefficients, gamma)
-            else:
-                blame_in_general(w, e, s, coefficients, gamma, order, n_convex)
-        for x in range(BLOCK):
-            fused[b, x] = s[x]
-        _add_up(w, e, s, mass, partial[b])
-        place = v * (v + 1) // 2 + 2 * v + 1
-        for x in range(BLOCK):
-            push[x] = 1 / mass[x]
-        for i in range(v):
-            for j in range(i + 1):
-                product = zero
-                for x in range(BLOCK):
-                    product += (w[i, x] - e[i, x]) * (w[j, x] - e[j, x]) * push[x]
-                partial[b, place] = product
-                place += 1
-
-
-@njit_inline
-def _buffers(dtype, total):
-    """Allocate a block's fused values, blame, push and total weight; the last is often constant."""
-    mass = np.empty(BLOCK, dtype)
-    mass[:] = total[0, 0]
-    return np.empty(BLOCK, dtype), np.empty(BLOCK, dtype), np.empty(BLOCK, dtype), mass
-
-
-@njit_inline
-def _fuse_block(w, e, s, blame, total, b, mass, coefficients):
-    """Set a block's fused values s = sum of pull_i A_i over the total weight, and its blame = pull'E."""
-    zero = w.dtype.type(0)
-    for x in range(BLOCK):
-        s[x] = zero
-        blame[x] = zero
-    for i in range(w.shape[0]):
-        pull = coefficients[0, i]
-        for x in range(BLOCK):
-            s[x] += pull * (w[i, x] - e[i, x])
-            blame[x] += pull * e[i, x]
-    if total.size == 1:
-        inverse = w.dtype.type(1) / total[0, 0]
-        for x in range(BLOCK):
-            s[x] *= inverse
-    else:
-        for x in range(BLOCK):
-            mass[x] = total[b, x]
-            s[x] /= mass[x]
-
-
-@njit_inline
-def _add_up(w, e, s, mass, out):
-    """Write a block's partial sums: E E' (lower triangle by rows), A squared, A s and total s squared."""
-    v = w.shape[0]
-    zero = w.dtype.type(0)
-    place = 0
-    for i in range(v):
-        # Two products at a time: the pass over row i then feeds both.
-        for j in range(0, i, 2):
-            one, two = zero, zero
-            for x in range(BLOCK):
-                one += e[i, x] * e[j, x]
-                two += e[i, x] * e[j + 1, x]
-            out[place + j] = one
-            out[place + j + 1] = two
-        if i % 2 == 0:
-            one = zero
-            for x in range(BLOCK):
-                one += e[i, x] * e[i, x]
-            out[place + i] = one
-        place += i + 1
-    for i in range(v):
-        one, two = zero, zero
-        for x in range(BLOCK):
-            a = w[i, x] - e[i, x]
-            one += a * a
-            two += a * s[x]
-        out[place + i] = one
-        out[place + v + i] = two
-    one = zero
-    for x in range(BLOCK):
-        one += s[x] * s[x] * mass[x]
-    out[place + 2 * v] = one

@@ -50,14 +50,14 @@ def load(
     return State(weights, np.zeros_like(weights), np.zeros(n_edges, dtype=dtype), view_weights, total)
 
 
-def start(state: State, scales: Vector, with_gram: bool = False) -> Sums:
+def start(state: State, scales: Vector) -> Sums:
     """Set s to its closed form; E is 0 since `load`."""
     fuse(state, scales)
     return _sums(state)
 
 
 def fuse(state: State, scales: Vector) -> None:
-    """Set s to its minimiser given A (Eq. 26)."""
+    """Set s to its minimiser given A (Eq. 24)."""
     consistent = state.weights - state.inconsistent
     state.fused = ((state.view_weights * scales) @ consistent / state.total).astype(state.weights.dtype)
 
@@ -77,17 +77,16 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
     return _sums(state)
 
 
-def exact_round(state: State, scales: Vector, beta: float, gamma: float, sweeps: int = 1) -> Sums:
-    """Update s, then A by the closed-form minimiser on each edge, several times."""
+def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums:
+    """Update s, then A by the closed-form minimiser on each edge."""
+    fuse(state, scales)
     free = scales > 0  # a view with scale 0 has no say: its A stays W
     weights, scale = state.weights[free], scales[free][:, None]
     view_weights = state.view_weights[free]
-    curvature = 1 / view_weights + beta - gamma
-    for _ in range(sweeps):
-        fuse(state, scales)
-        blame = exact_edge_step(scale * weights - state.fused, curvature, gamma)
-        state.inconsistent = np.zeros_like(state.weights)
-        state.inconsistent[free] = np.minimum(blame / (view_weights[:, None] * scale), weights)
+    curvature, gamma = edge_curvatures(view_weights, beta, gamma, np.float64)
+    blame = exact_edge_step(scale * weights - state.fused, curvature, gamma)
+    state.inconsistent = np.zeros_like(state.weights)
+    state.inconsistent[free] = np.minimum(blame / (view_weights[:, None] * scale), weights)
     return _sums(state)
 
 
@@ -99,8 +98,25 @@ def collect(state: State) -> tuple[EdgeArray, EdgeArray]:
 def edge_hessian(view_weights: Vector, scales: Vector, beta: float, gamma: float) -> tuple[Matrix, Matrix]:
     """Return the Hessian D shared by all edges' programs, and its coupling part K (section 4.6)."""
     pull = view_weights * scales
-    coupling = gamma * np.outer(pull, pull) + (beta - gamma) * np.diag(pull**2)
+    coupling = gamma * np.outer(pull, pull)
+    np.fill_diagonal(coupling, beta * pull**2)
     return 2 * (np.diag(view_weights * scales**2) + coupling), coupling
+
+
+def edge_curvatures(
+    view_weights: Vector, beta: float, gamma: float, dtype: DTypeLike
+) -> tuple[Vector, float]:
+    """Return d = 1 / lambda + beta - gamma, and the gamma to go with it.
+
+    Once gamma exceeds all 1 / lambda + beta an edge blames at most one view, and how much more it is does not
+    matter: it is cut there, or d would lose all its digits. A d that is hardly more than rounding is taken
+    as 0, because what is divided by it would be noise.
+    """
+    own = 1 / view_weights + beta
+    gamma = min(gamma, float(own.max()))
+    curvature: Vector = own - gamma
+    curvature[np.abs(curvature) <= np.finfo(dtype).eps ** (2 / 3) * gamma] = 0.0
+    return curvature, gamma
 
 
 def exact_edge_step(excess: EdgeArray, curvature: Vector, gamma: float) -> EdgeArray:

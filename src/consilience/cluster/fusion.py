@@ -347,7 +347,7 @@ class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put togeth
     >>> from consilience.metrics import accuracy
     >>> views, y = load_digits_views(return_X_y=True)
     >>> model = SimilarityGraphFusion(n_clusters=10, random_state=0).fit(views)
-    >>> accuracy(y, model.labels_) > 0.85
+    >>> accuracy(y, model.labels_) > 0.8
     True
     """
     )
@@ -387,7 +387,7 @@ class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     >>> from consilience.metrics import accuracy
     >>> views, y = load_digits_views(return_X_y=True)
     >>> model = DistanceGraphFusion(n_clusters=10, random_state=0).fit(views)
-    >>> accuracy(y, model.labels_) > 0.85
+    >>> accuracy(y, model.labels_) > 0.8
     True
     """
     )

@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ logger = logging.getLogger(__name__)
 
 SOLVERS = ("dca", "exact")
 MIN_ROUNDS = 5  # the authors' program never stops earlier
-EXACT_SWEEPS = 3  # of s and A per round: both are local to an edge, so this costs no pass through memory
-COLLAPSED = 0.999  # a contribution above this says that one view took all
+COLLAPSED = 0.95  # a contribution above this says that one view took all
+ROUNDING = {np.dtype(np.float64): 1e-15, np.dtype(np.float32): 1e-7}  # of an objective, relative to its terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +57,14 @@ class Schedule:
     Attributes
     ----------
     solver : {"dca", "exact"}
-        Edge step: the paper's DCA steps, or the exact minimiser.
+        The paper's scheme with its DCA steps; or, from where that ends, rounds with the exact minimiser.
     dca_steps : int
         DCA steps per round.
     tol : float
-        Stop at round t >= 5 once ``f[t-1] - f[t] <= tol * (f[0] - f[t])``.
+        Stop at round t >= 5 once ``f[t-1] - f[t] < tol * (f[0] - f[t])``, or once a round gains no more
+        than rounding. The exact rounds are counted apart.
     max_iter : int
-        Cap on the number of rounds.
+        Cap on the number of rounds, of either kind.
     backend : str
         Who does the passes over the edges.
     callback : callable or None
@@ -78,12 +80,14 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
-            raise ValueError(f"Unknown solver {self.solver!r}; known solvers: 'dca', 'exact'.")
+            raise ValueError(
+                f"Unknown solver {self.solver!r}; known solvers: {', '.join(map(repr, SOLVERS))}."
+            )
         for name, lowest in (("dca_steps", 1), ("max_iter", 1)):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < lowest:
                 raise ValueError(f"{name} must be an integer of at least {lowest}, got {value!r}.")
-        if not isinstance(self.tol, int | float | np.number) or not 0 <= self.tol < 1:
+        if not isinstance(self.tol, Real) or isinstance(self.tol, bool) or not 0 <= float(self.tol) < 1:
             raise ValueError(f"tol must be a number with 0 <= tol < 1, got {self.tol!r}.")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be callable or None, got {self.callback!r}.")
@@ -96,57 +100,89 @@ def learn_consistent_graph(
     """Run Algorithm 3 on a posed problem.
 
     With ``solver="dca"`` the fused vector returned is the one of the last completed round, as in the
-    authors' program: it is not recomputed after the last update of A (their round cap excepted). With
-    ``solver="exact"`` it is the minimiser for the scales and consistent parts returned.
+    authors' program: it is not recomputed after the last update of A (their round cap excepted).
+
+    ``solver="exact"`` goes on from there with rounds in which the scales and s, then A, are minimised
+    exactly. No step raises the objective, so it ends no higher than DCA; and the fused vector returned is
+    the minimiser for the scales and consistent parts returned.
     """
-    backend = get_backend(schedule.backend)
-    state = backend.load(problem.weights, problem.view_weights, problem.seen, problem.weights.dtype)
-    exact = schedule.solver == "exact"
-    quadratic = quadratic_in_scales_and_fused if exact else quadratic_in_scales
-    scales = np.full(len(problem.names), 1 / len(problem.names))
-
-    sums: Sums = backend.start(state, scales, with_gram=exact)
-    history = [_value(quadratic_in_scales(problem, sums), scales)]
-    status = ""
-    while not status:
-        iteration = len(history)
-        program = quadratic(problem, sums)
-        scales = minimize_on_simplex(program[0], program[1], scales)
-        history.append(_value(program, scales))
-        logger.debug("round %d: objective %.6g, scales %s", iteration, history[-1], scales)
-        stop = schedule.callback is not None and schedule.callback(
-            iteration, RoundInfo(history[-1], scales.copy())
-        )
-        if _settled(history, schedule.tol, rounding=1e-15 * float(program[0].max())):
-            status = "converged"
-        elif stop:
-            status = "stopped by callback"
-        elif iteration == schedule.max_iter:
-            status = "max_iter reached"
-        elif exact:
-            sums = backend.exact_round(state, scales, problem.beta, problem.gamma, EXACT_SWEEPS)
-        else:
-            sums = backend.dca_round(state, scales, problem.beta, problem.gamma, schedule.dca_steps)
-    if exact or status == "max_iter reached":
-        backend.fuse(state, scales)
-
-    inconsistent, fused = backend.collect(state)
+    run = _Run(problem, schedule)
+    status = run.alternate(quadratic_in_scales, run.dca_round)
+    if status == "max_iter reached":
+        run.fuse()
+    if schedule.solver == "exact" and status != "stopped by callback":
+        run.exact_round()
+        status = run.alternate(quadratic_in_scales_and_fused, run.exact_round)
+    if schedule.solver == "exact":
+        run.fuse()
+    inconsistent, fused = run.collect()
     result = FusionResult(
         fused=fused,
         view_names=problem.names,
         view_weights=problem.view_weights,
-        view_scales=scales,
-        history=np.array(history),
-        n_iter=len(history) - 1,
+        view_scales=run.scales,
+        history=np.array(run.history),
+        n_iter=len(run.history) - 1,
         converged=status == "converged",
         status=status,
         solver=schedule.solver,
         weights_by_view=problem.weights,
         inconsistent_by_view=inconsistent,
+        seen_by_view=problem.seen,
         edges=edges,
     )
     _warn_about(result, schedule)
     return result
+
+
+class _Run:
+    """One run: the back end's state, the scales, and the objective per round."""
+
+    def __init__(self, problem: FusionProblem, schedule: Schedule) -> None:
+        self.problem, self.schedule = problem, schedule
+        self.backend = get_backend(schedule.backend)
+        self.state = self.backend.load(
+            problem.weights, problem.view_weights, problem.seen, problem.weights.dtype
+        )
+        v = len(problem.names)
+        self.scales: Vector = np.full(v, 1 / v)
+        self.sums: Sums = self.backend.start(self.state, self.scales)
+        self.history = [_value(quadratic_in_scales(problem, self.sums), self.scales)]
+
+    def alternate(self, quadratic: Callable[..., Any], edge_round: Callable[[], None]) -> str:
+        """Update scales and edges in turn until a reason to stop; return it."""
+        rounds = 0
+        while True:
+            program = quadratic(self.problem, self.sums)
+            self.scales = minimize_on_simplex(program[0], program[1], self.scales)
+            self.history.append(_value(program, self.scales))
+            rounds += 1
+            logger.debug("round %d: objective %.6g, scales %s", rounds, self.history[-1], self.scales)
+            stop = self.schedule.callback is not None and self.schedule.callback(
+                len(self.history) - 1, RoundInfo(self.history[-1], self.scales.copy())
+            )
+            rounding = ROUNDING[self.problem.weights.dtype] * float(program[0].max())
+            if rounds >= MIN_ROUNDS and _settled(self.history, self.schedule.tol, rounding):
+                return "converged"
+            if stop:
+                return "stopped by callback"
+            if rounds == self.schedule.max_iter:
+                return "max_iter reached"
+            edge_round()
+
+    def dca_round(self) -> None:
+        beta, gamma, steps = self.problem.beta, self.problem.gamma, self.schedule.dca_steps
+        self.sums = self.backend.dca_round(self.state, self.scales, beta, gamma, steps)
+
+    def exact_round(self) -> None:
+        self.sums = self.backend.exact_round(self.state, self.scales, self.problem.beta, self.problem.gamma)
+
+    def fuse(self) -> None:
+        self.backend.fuse(self.state, self.scales)
+
+    def collect(self) -> tuple[Any, Any]:
+        inconsistent, fused = self.backend.collect(self.state)
+        return inconsistent, fused
 
 
 def _value(program: tuple[Any, Vector, float], x: Vector) -> float:
@@ -155,9 +191,7 @@ def _value(program: tuple[Any, Vector, float], x: Vector) -> float:
 
 
 def _settled(history: list[float], tol: float, rounding: float) -> bool:
-    """Say whether the last round gained at most `tol` of what has been gained in all, or only rounding."""
-    if len(history) - 1 < MIN_ROUNDS:
-        return False
+    """Say whether the last round gained less than `tol` of what has been gained in all, or only rounding."""
     first, previous, last = history[0], history[-2], history[-1]
     return previous - last < tol * (first - last) or previous - last <= rounding
 
@@ -166,9 +200,15 @@ def _warn_about(result: FusionResult, schedule: Schedule) -> None:
     if result.status == "max_iter reached":
         gained = result.history[0] - result.history[-1]
         share = (result.history[-2] - result.history[-1]) / gained if gained > 0 else 0.0
+        if schedule.max_iter < MIN_ROUNDS:
+            reason = f"the stopping rule looks at round {MIN_ROUNDS} first. Raise max_iter"
+        else:
+            reason = (
+                f"the last one still made {share:.2g} of the whole gain, tol={schedule.tol:g}. "
+                "Raise max_iter or tol"
+            )
         warnings.warn(
-            f"The fusion did not settle in max_iter={schedule.max_iter} rounds: the last one still made "
-            f"{share:.2g} of the whole gain, above tol={schedule.tol:g}. Raise max_iter or tol.",
+            f"The fusion did not settle in max_iter={schedule.max_iter} rounds: {reason}.",
             ConvergenceWarning,
             stacklevel=4,
         )

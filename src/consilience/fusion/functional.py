@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +38,8 @@ def consistent_graph(
         \sum_i \lambda_i \|\alpha_i A_i - s\|^2
         + \sum_{i,j} B_{ij} \lambda_i \lambda_j \alpha_i \alpha_j (W_i - A_i)'(W_j - A_j),
 
-    B being beta on the diagonal and gamma off it, after scaling each view's weights to sum 1.
+    B being beta on the diagonal and gamma off it, after scaling each view's weights to sum 1 (with pairs
+    unseen: to the mean 1 / n_edges over the edges it has seen).
 
     Parameters
     ----------
@@ -64,8 +66,8 @@ def consistent_graph(
 
     Examples
     --------
-    Five views of one edge as in the paper's introduction, and a second edge that all agree on; the
-    fifth view is out of line on the first edge.
+    Five views of one edge as in section 3 of the paper, and a second edge that all agree on; the fifth view
+    is out of line on the first edge.
 
     >>> import numpy as np
     >>> W = np.array([[3.16, 3.19, 3.22, 3.17, 3.95], [3.2, 3.2, 3.2, 3.2, 3.2]])
@@ -76,7 +78,10 @@ def consistent_graph(
     weights = np.asarray(W)
     if weights.ndim != 2:
         raise ValueError(f"W must have shape (n_edges, v), got {weights.ndim} dimensions.")
-    judged = None if seen is None else np.asarray(seen, dtype=bool).T
+    judged = None if seen is None else np.asarray(seen, dtype=bool)
+    if judged is not None and judged.shape != weights.shape:
+        raise ValueError(f"seen has shape {judged.shape} and W {weights.shape}; they must agree.")
+    judged = None if judged is None else judged.T
     problem = pose(weights.T, beta=beta, gamma=gamma, view_weights=view_weights, seen=judged)
     with threads.limit(n_jobs):
         return learn_consistent_graph(problem, Schedule(**schedule))
@@ -130,6 +135,8 @@ def fuse_graphs(
         raise ValueError(f"kind must be 'similarity' or 'distance', got {kind!r}.")
     if fill not in (None, "max", "unseen"):
         raise ValueError(f"fill must be None, 'max' or 'unseen', got {fill!r}.")
+    if kind == "similarity" and fill is not None:
+        raise ValueError("fill is for distances: an edge that a similarity graph lacks has similarity 0.")
     names, matrices = _as_graphs(graphs)
     edges = EdgeSet.from_support(matrices)
     if edges.n_edges == 0:
@@ -141,7 +148,7 @@ def fuse_graphs(
         seen = _fill_distances(weights, present, names, fill)
     problem = pose(weights, beta=beta, gamma=gamma, view_weights=view_weights, seen=seen, names=names)
     with threads.limit(n_jobs):
-        return learn_consistent_graph(problem, Schedule(**schedule), edges)
+        return learn_consistent_graph(problem, Schedule(**schedule), replace(edges, seen=seen))
 
 
 def _as_graphs(
@@ -152,13 +159,21 @@ def _as_graphs(
     elif sparse.issparse(graphs) or (isinstance(graphs, np.ndarray) and graphs.ndim == 2):
         raise ValueError("graphs must be a list or a mapping of graphs; for one graph pass [graph].")
     else:
+        if isinstance(graphs, str) or not isinstance(graphs, Iterable):
+            raise ValueError(f"graphs must be a list or a mapping of graphs, got a {type(graphs).__name__}.")
         items = list(graphs)
         names = tuple(f"view_{i}" for i in range(len(items)))
     if not items:
         raise ValueError("There are no graphs to fuse.")
     matrices: list[sparse.csr_array] = []
     for name, item in zip(names, items, strict=True):
-        matrix = sparse.csr_array(item, dtype=np.float64, copy=True)
+        try:
+            dense_or_sparse = item if sparse.issparse(item) else np.asarray(item, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"Graph {name!r} is no matrix of numbers but a {type(item).__name__}.") from None
+        if len(dense_or_sparse.shape) != 2:
+            raise ValueError(f"Graph {name!r} must be 2-D, got shape {dense_or_sparse.shape}.")
+        matrix = sparse.csr_array(dense_or_sparse, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         if matrix.shape[0] != matrix.shape[1] or matrix.shape != (matrices or [matrix])[0].shape:
             raise ValueError(

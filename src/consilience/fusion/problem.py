@@ -1,6 +1,6 @@
 r"""The model: its data, its objective, and the quadratic programs that follow from it.
 
-The objective (Eq. 8 of the paper), for scales alpha on the simplex, consistent parts 0 <= A <= W and a
+The objective (Eq. 9 of the paper), for scales alpha on the simplex, consistent parts 0 <= A <= W and a
 fused vector s:
 
 .. math::
@@ -112,6 +112,8 @@ def pose(
         weights = weights.astype(np.float64)
     v = len(weights)
     names = tuple(names) if names is not None else tuple(f"view_{i}" for i in range(v))
+    if len(names) != v:
+        raise ValueError(f"There are {len(names)} names for {v} views ({', '.join(map(str, names))}).")
     if seen is not None:
         seen = np.asarray(seen, dtype=bool)
         if seen.shape != weights.shape:
@@ -124,13 +126,12 @@ def pose(
         weights = np.where(seen, weights, weights.dtype.type(0))
         seen = None if seen.all() else seen
     _check_edge_weights(weights, names)
-    sums = weights.sum(axis=1, dtype=np.float64)
-    for name, total in zip(names, sums, strict=True):
-        if total <= 0:
-            raise ValueError(f"View {name!r} has no positive edge weight, so it says nothing; leave it out.")
+    # The largest weight is taken out first: sums of very large or small numbers may not be finite.
+    weights = weights / weights.max(axis=1, keepdims=True)
     shares = np.ones(v) if seen is None else seen.mean(axis=1)
+    shares /= weights.sum(axis=1, dtype=np.float64)
     return FusionProblem(
-        weights=weights * (shares / sums).astype(weights.dtype)[:, None],
+        weights=weights * shares.astype(weights.dtype)[:, None],
         view_weights=check_view_weights(view_weights, names),
         beta=check_penalty("beta", beta),
         gamma=check_penalty("gamma", gamma),
@@ -141,7 +142,7 @@ def pose(
 
 def _check_edge_weights(weights: EdgeArray, names: Sequence[str]) -> None:
     for name, row in zip(names, weights, strict=True):
-        if not np.isfinite(row.sum(dtype=np.float64)) and not np.isfinite(row).all():
+        if not np.isfinite(row).all():
             edge = int(np.argmin(np.isfinite(row)))
             raise ValueError(
                 f"View {name!r} has the weight {row[edge]} at edge {edge}; weights must be finite."
@@ -152,6 +153,8 @@ def _check_edge_weights(weights: EdgeArray, names: Sequence[str]) -> None:
                 f"View {name!r} has the negative weight {row[edge]:.6g} at edge {edge}; "
                 "similarities and distances must not be negative."
             )
+        if row.max() == 0:
+            raise ValueError(f"View {name!r} has no positive edge weight, so it says nothing; leave it out.")
 
 
 def check_penalty(name: str, value: float) -> float:
@@ -165,10 +168,10 @@ def check_view_weights(view_weights: ArrayLike | None, names: Sequence[str]) -> 
     """Return one positive weight per view, or raise a ValueError that names the view at fault."""
     if view_weights is None:
         return np.ones(len(names))
-    try:
-        result = np.array(view_weights, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"view_weights must be numbers, one per view, got {view_weights!r}.") from None
+    given = np.asarray(view_weights)
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"view_weights must be numbers, one per view, got {view_weights!r}.")
+    result = given.astype(float)
     if result.shape != (len(names),):
         raise ValueError(
             f"view_weights must hold one number for each of the {len(names)} views "
@@ -184,7 +187,7 @@ def check_view_weights(view_weights: ArrayLike | None, names: Sequence[str]) -> 
 
 
 def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fused: EdgeArray) -> float:
-    """Return the objective as the paper writes it (Eq. 8), the oracle for everything faster.
+    """Return the objective as the paper writes it (Eq. 9), the oracle for everything faster.
 
     Parameters
     ----------
@@ -205,7 +208,7 @@ def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fus
 
 
 def quadratic_in_scales(problem: FusionProblem, sums: Sums) -> tuple[Matrix, Vector, float]:
-    """Return H, c and a constant: f = x'Hx/2 - c'x + constant in the scales, A and s fixed (Eq. 14)."""
+    """Return H, c and a constant: f = x'Hx/2 - c'x + constant in the scales, A and s fixed (Eq. 17)."""
     hessian = 2 * (
         np.diag(problem.view_weights * sums.consistent_squares) + problem.penalty * sums.inconsistent_gram
     )

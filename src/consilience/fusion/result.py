@@ -16,7 +16,8 @@ from ..graph.edges import EdgeSet
 class FusionResult:
     """The unified graph, and each view split into what the others share and what only it says.
 
-    Edge values are in the units of the model, where each view's weights sum to 1.
+    Edge values are in the units of the model, where each view's weights sum to 1 (with samples missing: have
+    the mean 1 / n_edges over the edges that the view judges, and are 0 on the others).
 
     Attributes
     ----------
@@ -38,6 +39,10 @@ class FusionResult:
         Why it ended, in words: ``"converged"``, ``"max_iter reached"`` or ``"stopped by callback"``.
     solver : {"dca", "exact"}
         Which edge step was used.
+    weights_by_view, inconsistent_by_view : ndarray of shape (v, n_edges)
+        What went in, scaled, and the inconsistent part of it, as they are stored.
+    seen_by_view : ndarray of bool of shape (v, n_edges), or None
+        Which view judges which edge; None: every view judges every edge.
     edges : EdgeSet or None
         Where the values stand in the graph, if that is known.
     """
@@ -53,6 +58,7 @@ class FusionResult:
     solver: str
     weights_by_view: NDArray[np.floating[Any]] = field(repr=False)
     inconsistent_by_view: NDArray[np.floating[Any]] = field(repr=False)
+    seen_by_view: NDArray[np.bool_] | None = field(default=None, repr=False)
     edges: EdgeSet | None = field(default=None, repr=False)
 
     @property

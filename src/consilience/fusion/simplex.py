@@ -23,7 +23,7 @@ Matrix = NDArray[np.float64]
 def minimize_on_simplex(
     hessian: Matrix, linear: Vector, start: Vector, *, tol: float = 1e-13, max_iter: int = 10_000
 ) -> Vector:
-    r"""Minimise :math:`\tfrac12 x'Hx - c'x` over the probability simplex (Eqs. 17-18, Algorithm 1).
+    r"""Minimise :math:`\tfrac12 x'Hx - c'x` over the probability simplex (Eqs. 19-20, Algorithm 1).
 
     Away-step Frank-Wolfe with exact line search, warm-started. It finds the right face of the simplex
     after a few steps but approaches the minimiser inside it only linearly, so each time the support has
@@ -57,9 +57,6 @@ def minimize_on_simplex(
     array([0.75, 0.25])
     """
     point = np.array(start, dtype=float)
-    size = np.abs(hessian).max() + np.abs(linear).max()
-    if size == 0:
-        return point
     tried: set[bytes] = set()
     for _ in range(max_iter):
         gradient = hessian @ point - linear
@@ -68,7 +65,7 @@ def minimize_on_simplex(
         away = int(np.argmax(np.where(support, gradient, -np.inf)))
         level = gradient @ point
         gain_toward, gain_away = level - gradient[toward], gradient[away] - level
-        if max(gain_toward, gain_away) <= tol * size:
+        if max(gain_toward, gain_away) <= tol * (np.abs(hessian) @ point + np.abs(linear)).max():
             break
         if support.tobytes() not in tried:
             tried.add(support.tobytes())

@@ -125,6 +125,18 @@ def select_largest(csr, k, first, last, index):
 
 
 @_njit
+def mark_largest(indptr, values, k, first, last, kept):
+    """Mark the k largest values of each compressed row in [first, last)."""
+    value, position = np.empty(k, np.float64), np.empty(k, np.int64)
+    for i in range(first, last):
+        count = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            count = _insert(value, position, count, k, -np.float64(values[p]), p)
+        for c in range(count):
+            kept[position[c]] = True
+
+
+@_njit
 def edge_squares_dense(x, blank, indptr, indices, first, last, out):
     """Squared differences on the edges of the rows [first, last)."""
     for i in range(first, last):
@@ -227,7 +239,7 @@ def _minimum(values, begin, end):
 
 
 @_njit
-def without_last_digits(d):
+def _without_last_digits(d):
     """Round to 41 significant bits, so that distances equal but for rounding errors become equal."""
     if not abs(d) < np.inf:
         return d
@@ -238,7 +250,7 @@ def without_last_digits(d):
 @_njit
 def _insert(distance, index, count, k, d, j):
     """Put (d, j) into a list of at most k, ascending by distance; equal ones stay in order of arrival."""
-    d = without_last_digits(d)
+    d = _without_last_digits(d)
     if count == k and d >= distance[k - 1]:
         return count
     place = min(count, k - 1)
