@@ -6,8 +6,9 @@ known; T, the k-th smallest upper bound, is an upper bound of the k-th smallest 
 lower bound above T is out. The rest is measured directly, and the k smallest by (distance, index) are
 kept. Distances are compared by their first twelve digits or so, lest the order of summation decide who is a
 neighbour where distances are tied.
-Columns are looked at in chunks, through their minima: T is taken as the k-th smallest minimum of a
-chunk's upper bounds, which is hardly larger than the k-th smallest of all, and few chunks pass it.
+Columns are looked at in groups, through their minima: T is taken as the k-th smallest minimum of a
+group's upper bounds, which is hardly larger than the k-th smallest of all, and few groups pass it. Group g
+of G has the columns g, g + G, g + 2 G, ...: minima of many groups are then found by vector instructions.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.
@@ -22,7 +23,7 @@ import numpy as np
 
 _njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
 _njit_inline = nb.njit(inline="always")
-CHUNK = 64  # columns to a chunk, at most
+CHUNK = 64  # columns whose minimum is looked at first, to pass them all at once
 
 
 @_njit
@@ -45,19 +46,20 @@ def select_dense(products, x, blank, squares, lengths, slack, floor, offset, k, 
     index : ndarray of shape (n, k)
         Output.
     """
-    n = len(squares)
-    chunk = _chunk_size(n, k)
-    bound, least = np.empty(n, products.dtype), np.empty((2, n // chunk + 1), products.dtype)
+    n, n_groups = len(squares), _number_of_groups(len(squares), k)
+    bound = np.empty(n, products.dtype)
+    lower, upper = np.empty(n_groups, products.dtype), np.empty(n_groups, products.dtype)
     smallest, distance = np.empty(k, products.dtype), np.empty(k, np.float64)
     for r in range(first, last):
         i = offset + r
-        _bound_row(products[r], squares, lengths, slack, floor, i, chunk, bound, least)
-        limit = _kth_smallest(least[1], smallest)
+        products[r, i] = -np.inf
+        _bound_row(products[r], squares, lengths, slack, floor, i, bound, lower, upper)
+        limit = _kth_smallest(upper, smallest)
         count = 0
-        for c in range(least.shape[1]):
-            if least[0, c] > limit:
+        for group in range(n_groups):
+            if lower[group] > limit:
                 continue
-            for j in range(c * chunk, min((c + 1) * chunk, n)):
+            for j in range(group, n, n_groups):
                 if bound[j] <= limit:
                     d = 2.0
                     if not (blank[i] or blank[j]):
@@ -70,9 +72,8 @@ def select_sparse(csr, transposed, blank, squares, lengths, slack, floor, k, fir
     """Find the k nearest rows; a matrix and its transpose each as CSR (data, indices, indptr)."""
     data, indices, indptr = csr
     t_data, t_indices, t_indptr = transposed
-    n = len(squares)
-    chunk = _chunk_size(n, k)
-    products, bound, least = np.empty(n), np.empty(n), np.empty((2, n // chunk + 1))
+    n, n_groups = len(squares), _number_of_groups(len(squares), k)
+    products, bound, lower, upper = np.empty(n), np.empty(n), np.empty(n_groups), np.empty(n_groups)
     smallest, distance = np.empty(k), np.empty(k)
     for i in range(first, last):
         products[:] = 0
@@ -80,8 +81,9 @@ def select_sparse(csr, transposed, blank, squares, lengths, slack, floor, k, fir
             column = indices[p]
             for q in range(t_indptr[column], t_indptr[column + 1]):
                 products[t_indices[q]] += np.float64(data[p]) * np.float64(t_data[q])
-        _bound_row(products, squares, lengths, slack, floor, i, chunk, bound, least)
-        limit = _kth_smallest(least[1], smallest)
+        products[i] = -np.inf
+        _bound_row(products, squares, lengths, slack, floor, i, bound, lower, upper)
+        limit = _kth_smallest(upper, smallest)
         count = 0
         for j in range(n):
             if bound[j] <= limit:
@@ -185,34 +187,31 @@ def sparse_squared_difference(data, indices, indptr, i, j):
 
 
 @_njit
-def _chunk_size(n, k):
-    """Return a power of two, so that there are some four chunks for each neighbour asked for."""
-    size = CHUNK
-    while size > 1 and n < 4 * k * size:
-        size //= 2
-    return size
+def _number_of_groups(n, k):
+    """Return several groups for each neighbour asked for, of not too many columns."""
+    return max(128, 4 * k, n // 64)
 
 
 @_njit
-def _bound_row(products, squares, lengths, slack, floor, i, chunk, bound, least):
-    """Fill `bound` with lower bounds, and `least` with each chunk's least lower and least upper bound.
+def _bound_row(products, squares, lengths, slack, floor, i, bound, lower, upper):
+    """Fill `bound` with lower bounds, `lower` and `upper` with each group's least lower and upper bound.
 
-    The squared norm of row i, common to all its distances, is left out; i itself is infinitely far.
+    The squared norm of row i, common to all its distances, is left out of all of them.
     """
-    n = len(bound)
-    inf = bound.dtype.type(np.inf)
-    for j in range(n):
-        reach = lengths[i] + lengths[j]
-        bound[j] = squares[j] - products[j] - products[j] - slack * reach * reach - floor
-    bound[i] = inf
-    for c in range(least.shape[1]):
-        lower, upper = inf, inf
-        for j in range(c * chunk, min((c + 1) * chunk, n)):
-            reach = lengths[i] + lengths[j]
-            lower = min(lower, bound[j])
-            upper = min(upper, bound[j] + (slack + slack) * reach * reach + floor + floor)
-        least[0, c] = lower
-        least[1, c] = upper
+    n_groups, own = len(lower), lengths[i]
+    lower[:] = np.inf
+    upper[:] = np.inf
+    for start in range(0, len(bound), n_groups):
+        # Slices, because a sum of two numbers as index would be checked for being negative each time.
+        here = slice(start, start + n_groups)
+        length, square, product, below = lengths[here], squares[here], products[here], bound[here]
+        for g in range(len(below)):
+            reach = own + length[g]
+            error = slack * reach * reach + floor
+            middle = square[g] - product[g] - product[g]
+            below[g] = middle - error
+            lower[g] = min(lower[g], middle - error)
+            upper[g] = min(upper[g], middle + error)
 
 
 @_njit
@@ -249,15 +248,16 @@ def _without_last_digits(d):
 
 @_njit
 def _insert(distance, index, count, k, d, j):
-    """Put (d, j) into a list of at most k, ascending by distance; equal ones stay in order of arrival."""
+    """Put (d, j) into a list of at most k, ascending by distance, then by index."""
     d = _without_last_digits(d)
-    if count == k and d >= distance[k - 1]:
-        return count
-    place = min(count, k - 1)
-    while place > 0 and distance[place - 1] > d:
-        distance[place] = distance[place - 1]
-        index[place] = index[place - 1]
+    place = count
+    while place > 0 and (distance[place - 1] > d or (distance[place - 1] == d and index[place - 1] > j)):
+        if place < k:
+            distance[place] = distance[place - 1]
+            index[place] = index[place - 1]
         place -= 1
+    if place == k:
+        return count
     distance[place] = d
     index[place] = j
     return min(count + 1, k)
