@@ -4,20 +4,23 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: test test-all lint oldest bench clean
+.PHONY: test test-all lint extras oldest bench clean
 
 # The core, as a stranger would install it, and its tests.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-# Everything: what `test` runs, then lint and types, then the oldest versions we claim to support.
-test-all: test lint oldest
+# Everything: what `test` runs, then lint and types, what needs extras, and the oldest versions promised.
+test-all: test lint extras oldest
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+extras: $(VENV)/.extras
+	$(BIN)/python -m pytest tests/datasets
 
 oldest: $(VENV)-oldest/.done
 	$(VENV)-oldest/bin/python -m pytest -p no:cacheprovider
@@ -35,6 +38,10 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.lint: pyproject.toml | $(VENV)/.test
 	$(PIP) install --editable '.[test,lint]'
+	touch $@
+
+$(VENV)/.extras: pyproject.toml | $(VENV)/.test
+	$(PIP) install --editable '.[test,all]'
 	touch $@
 
 $(VENV)-oldest/.done: pyproject.toml requirements-oldest.txt

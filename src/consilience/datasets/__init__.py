@@ -1,6 +1,15 @@
-"""Data to try things on: real digits in six views, and synthetic views with planted inconsistency."""
+"""The bundled data set, the synthetic one, and readers of files. Nothing is ever unpickled."""
 
-from consilience.datasets.digits import load_digits_views
-from consilience.datasets.synthetic import MultiviewSample, make_multiview
+from .digits import load_digits_views
+from .reading import FileError, ReadViews, read_labels, read_views
+from .synthetic import MultiviewSample, make_multiview
 
-__all__ = ["MultiviewSample", "load_digits_views", "make_multiview"]
+__all__ = [
+    "FileError",
+    "MultiviewSample",
+    "ReadViews",
+    "load_digits_views",
+    "make_multiview",
+    "read_labels",
+    "read_views",
+]

@@ -1,0 +1,22 @@
+"""Reading views and labels from files, without ever running what a file holds.
+
+===================================  =======================================================================
+file                                 what is read
+===================================  =======================================================================
+``.mat``                             MATLAB 5 to 7.3: a cell array of views, a struct, or several matrices;
+                                     labels beside them
+``.npz``, ``.npy``                   NumPy arrays, SciPy's sparse matrices; labels beside them in an ``.npz``
+``.csv``, ``.tsv``, ``.txt``         a table of numbers, with or without a header and sample ids
+``.parquet``                         a table of numbers, with or without sample ids
+``.mtx``                             a Matrix Market file, sparse or dense
+===================================  =======================================================================
+
+Text and Matrix Market files may be packed with gzip (``.csv.gz``). MATLAB 7.3 files need h5py and Parquet
+needs pyarrow: ``pip install 'consilience[files]'``.
+"""
+
+from .errors import FileError
+from .labels import read_labels
+from .reader import ReadViews, read_views
+
+__all__ = ["FileError", "ReadViews", "read_labels", "read_views"]

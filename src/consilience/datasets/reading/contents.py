@@ -1,0 +1,151 @@
+"""What a file holds once it is read: matrices that are known to be good, and labels and ids beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .errors import FileError, check_size, shown
+
+Labels: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One view: samples as rows, dense or CSR."""
+
+    name: str
+    values: Any
+    variable: str = ""  # which part of the file it is, if the file has parts
+    features: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Content:
+    """What was found in one file. Labels and ids belong to the rows of every matrix."""
+
+    file: str
+    matrices: tuple[Matrix, ...]
+    labels: Labels | None = None
+    ids: Labels | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of the matrices."""
+        return int(self.matrices[0].values.shape[0])
+
+
+def shape_text(values: Any) -> str:
+    """Return a shape as people write it."""
+    shape = values.shape
+    return (
+        " x ".join(map(str, shape))
+        if len(shape) > 1
+        else f"1-D of length {shape[0]}"
+        if shape
+        else "a scalar"
+    )
+
+
+def checked_matrix(values: Any, place: str, max_bytes: int) -> Any:
+    """Return a 2-D array or CSR matrix of finite real numbers, or say what it is instead."""
+    kind = values.dtype.kind
+    if kind == "c":
+        raise FileError(f"{place}: it holds complex numbers; save real and imaginary parts as two views")
+    if kind in "USO":
+        raise FileError(
+            f"{place}: it holds text or objects ({values.dtype}) where numbers belong; encode them"
+        )
+    if kind not in "biuf":
+        raise FileError(f"{place}: it holds {values.dtype}, which is no number; convert it to floats")
+    if values.ndim != 2:
+        advice = "save one 2-D array per view" if values.ndim > 2 else "reshape it to samples x features"
+        raise FileError(
+            f"{place}: it is {values.ndim}-D ({shape_text(values)}), but a view is 2-D, samples x features; "
+            f"{advice}"
+        )
+    if 0 in values.shape:
+        raise FileError(f"{place}: it is empty ({shape_text(values)}); leave it out or save it again")
+    if sparse.issparse(values):
+        values = _checked_sparse(values, place, max_bytes)
+    _check_finite(values, place)
+    return values
+
+
+def _checked_sparse(values: Any, place: str, max_bytes: int) -> Any:
+    check_size(8 * (max(values.shape) + 1) + 16 * values.nnz, max_bytes, place)
+    try:
+        # An index beyond the shape would be written through: SciPy's own conversions do not look.
+        if values.format in ("csr", "csc", "bsr"):
+            values.check_format(full_check=True)
+        return sparse.csr_array(values)
+    except ValueError as error:
+        raise FileError(f"{place}: it is a damaged sparse matrix ({error}); save it again") from None
+
+
+def _check_finite(values: Any, place: str) -> None:
+    flat = values.data if sparse.issparse(values) else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if flat.dtype.kind != "f" or np.isfinite(flat.sum()):
+            return
+    if sparse.issparse(values):
+        values = values.tocoo()
+        bad = np.flatnonzero(~np.isfinite(values.data))
+        where = np.stack([values.row[bad], values.col[bad]], axis=1)
+    else:
+        where = np.argwhere(~np.isfinite(values))
+    if len(where):
+        i, j = where[0]
+        value = values.data[bad[0]] if sparse.issparse(values) else values[i, j]
+        what = "NaN (a missing value)" if np.isnan(value) else "infinity"
+        raise FileError(
+            f"{place}, row {i + 1}, column {j + 1}: it holds {what}, {len(where)} such in all; "
+            "fill in or drop these entries"
+        )
+
+
+def tidy_labels(values: Any, place: str) -> Labels:
+    """Return labels as a 1-D array of int64 or of text."""
+    labels = np.asarray(values).ravel()
+    kind = labels.dtype.kind
+    if kind in "OS":
+        labels, kind = labels.astype(str), "U"
+    if kind == "U":
+        empty = np.flatnonzero(np.isin(labels, ("", "NA", "N/A", "NaN", "nan")))
+        if empty.size:
+            raise FileError(
+                f"{place}: label {empty[0] + 1} is missing ({shown(str(labels[empty[0]]))}); fill it in"
+            )
+        return labels
+    if kind not in "biuf":
+        raise FileError(f"{place}: it holds {labels.dtype}, but labels are whole numbers or text")
+    if kind == "f":
+        with np.errstate(invalid="ignore"):
+            wrong = np.flatnonzero(~np.isfinite(labels) | (labels != np.round(labels)))
+        if wrong.size:
+            value = float(labels[wrong[0]])
+            raise FileError(f"{place}: label {wrong[0] + 1} is {value}, but labels are whole numbers or text")
+    return labels.astype(np.int64)
+
+
+def tidy_ids(values: Any, place: str, lines: Sequence[int] | None = None) -> Labels:
+    """Return unique sample ids: integers if they all are plain ones, otherwise text."""
+    texts = [str(value).strip() for value in values]
+    what, numbers = ("row", range(1, len(texts) + 1)) if lines is None else ("line", lines)
+    met: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        if not text:
+            raise FileError(f"{place}, {what} {numbers[i]}: the sample id is empty; give every sample an id")
+        if met.setdefault(text, i) != i:
+            raise FileError(
+                f"{place}, {what} {numbers[i]}: the sample id {shown(text)} stands in {what} "
+                f"{numbers[met[text]]} already; drop the repeated row, or the column if it holds no ids"
+            )
+    # Not "007" or "1.0": what cannot be written back as it was stays text.
+    whole = all(text.isdecimal() and str(int(text)) == text and len(text) < 19 for text in texts)
+    return np.array([int(text) for text in texts]) if whole else np.array(texts)

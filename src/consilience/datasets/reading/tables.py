@@ -1,0 +1,190 @@
+"""Text files as tables of numbers: header, sample ids, and the exact place of whatever is no number."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable
+from itertools import chain, islice
+
+import numpy as np
+
+from .contents import Content, Matrix, tidy_ids
+from .errors import FileError, check_size, listed, shown
+from .formats import Source
+from .text import Row, Rows, is_missing, is_number, repeated
+
+INDEX_NAMES = frozenset(("", "unnamed: 0"))  # how pandas writes an index without a name
+ID_NAMES = INDEX_NAMES | {"id", "ids", "sample_id", "sample_ids", "sampleid"}
+LOOK_AHEAD = 100  # rows looked at to tell ids from numbers
+
+
+def read_text(source: Source, id_column: str | None) -> Content:
+    """Read a text file as one view."""
+    rows = Rows(source)
+    stream = iter(rows)
+    head = list(islice(stream, LOOK_AHEAD))
+    header = take_header(head, id_column, source.file)
+    if not head:
+        raise FileError(
+            f"{source.file}: there is a header but no row of numbers below it; save the file again"
+        )
+    table = _Numbers(rows, header, head, id_column)
+    return table.read(chain(head, stream))
+
+
+def take_header(head: list[Row], id_column: str | None, file: str) -> list[str] | None:
+    """Take the first row off if it names the columns, and return the names."""
+    if not head:
+        raise FileError(f"{file}: there is no row of data in it; save the file again")
+    line, first = head[0][0], [cell.strip() for cell in head[0][1]]
+    if id_column is None and not _names_columns(first):
+        return None
+    if id_column is not None and id_column not in first:
+        raise FileError(
+            f"{file}, line {line}: there is no column {id_column!r}, as id_column asks; "
+            f"the first row is {listed(map(shown, first))}"
+        )
+    del head[0]
+    if head and len(head[0][1]) == len(first) + 1:  # R leaves the place above the row names out
+        first = ["", *first]
+    if twice := repeated(first):
+        raise FileError(
+            f"{file}, line {line}: the column name {twice} occurs more than once; rename the columns"
+        )
+    return first
+
+
+def _names_columns(first: list[str]) -> bool:
+    names = first[1:] or first
+    if len(first) > 2 and [str(i) for i in range(len(first))] == first:
+        return True  # pandas names the columns 0, 1, 2, ... if nobody else does
+    if first[0].lower() in ID_NAMES and len(first) > 1:
+        # Before numbers, a blank is a missing value unless the numbers can be names.
+        return first[0] != "" or all(not is_number(name) or name.isdecimal() for name in names)
+    cells = [cell for cell in names if not is_missing(cell)]
+    words = sum(not is_number(cell) for cell in cells)
+    # One word among numbers is a slip in a row of data, not the name of a column.
+    return words > 0 and 2 * words >= len(cells)
+
+
+class _Numbers:
+    """The rows of one file, turned into numbers one by one."""
+
+    def __init__(self, rows: Rows, header: list[str] | None, head: list[Row], id_column: str | None) -> None:
+        self.source, self.file, self.header = rows.source, rows.file, header
+        self.decimal_comma = rows.delimiter == ";"
+        self.mark = ""  # the decimal mark, once one was met
+        self.width = len(header) if header is not None else len(head[0][1])
+        self.id_at = self._find_ids(head, id_column)
+
+    def _find_ids(self, head: list[Row], id_column: str | None) -> int | None:
+        if self.header is not None and id_column is not None:
+            return self.header.index(id_column)
+        if self.header is not None and self.header[0].lower() in ID_NAMES:
+            return 0
+        cells = [row[0] for _, row in head if row and not is_missing(row[0])]
+        words = sum(not is_number(cell) for cell in cells)
+        return 0 if self.width > 1 and 2 * words > len(cells) else None
+
+    def read(self, rows: Iterable[Row]) -> Content:
+        """Read all rows."""
+        numbers, lines, ids = array("d"), array("q"), list[str]()
+        for line, row in rows:
+            if len(row) != self.width:
+                raise FileError(
+                    f"{self.file}, line {line}: expected {self.width} columns but found {len(row)}; "
+                    "every row needs the same number of cells"
+                )
+            lines.append(line)
+            if self.id_at is not None:
+                ids.append(row.pop(self.id_at))
+            if self.decimal_comma:
+                row = self._with_points(line, row)
+            try:
+                numbers.extend(map(float, row))
+            except ValueError:
+                raise self._wrong(line, row) from None
+            if "_" in "".join(row):  # Python takes 1_000 for a number, nobody else does
+                raise self._wrong(line, row)
+            check_size(8 * len(numbers), self.source.max_bytes, self.file)
+        return self._content(numbers, lines, ids)
+
+    def _content(self, numbers: array[float], lines: array[int], ids: list[str]) -> Content:
+        n_features = self.width - (self.id_at is not None)
+        if n_features == 0:
+            raise FileError(f"{self.file}: it holds sample ids but no column of numbers; add the features")
+        values = np.frombuffer(numbers).reshape(-1, n_features)
+        if not np.isfinite(values).all():
+            i = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+            raise self._wrong(lines[i], list(map(str, values[i].tolist())))
+        names = None
+        if self.header is not None:
+            kept = [name or f"column_{j + 1}" for j, name in enumerate(self.header) if j != self.id_at]
+            names = np.array(kept, dtype=object)
+        matrix = Matrix(self.source.stem, values, features=names)
+        return Content(self.file, (matrix,), ids=self._ids(ids, lines))
+
+    def _ids(self, ids: list[str], lines: array[int]) -> np.ndarray | None:
+        if self.id_at is None:
+            return None
+        unnamed = self.header is not None and self.header[self.id_at].lower() in INDEX_NAMES
+        if unnamed and ids == [str(i) for i in range(len(ids))]:
+            return None  # an index that only counts
+        return tidy_ids(ids, self.file, lines)
+
+    def _with_points(self, line: int, row: list[str]) -> list[str]:
+        """Return the cells with decimal points, after checking that the file has one kind of mark."""
+        together = "".join(row)
+        marks = "".join(mark for mark in ",." if mark in together)
+        if not marks:
+            return row
+        self.mark = self.mark or marks[0]
+        for j, cell in enumerate(row):
+            other = "." if self.mark == "," else ","
+            if other in cell and is_number(cell):
+                raise FileError(
+                    f"{self.file}, line {line}, {self._column(j)}: {shown(cell)} has another decimal mark "
+                    f"than the numbers before it ({self.mark!r}); use one of them throughout"
+                )
+        return [cell.replace(",", ".") for cell in row] if self.mark == "," else row
+
+    def _column(self, j: int) -> str:
+        """Name the j-th column of numbers as a person counts them."""
+        j += self.id_at is not None and j >= self.id_at
+        name = f" ({shown(self.header[j])})" if self.header is not None and self.header[j] else ""
+        return f"column {j + 1}{name}"
+
+    def _wrong(self, line: int, row: list[str]) -> FileError:
+        """Say what is wrong with the first cell of a row that is no finite number."""
+        j = next(j for j, cell in enumerate(row) if not _is_finite(cell))
+        place, cell = f"{self.file}, line {line}, {self._column(j)}", row[j]
+        if is_missing(cell):
+            text = f" ({shown(cell)})" if cell.strip() else ""
+            last = (
+                ""
+                if cell.strip() or j + 1 < len(row)
+                else ", or a delimiter at the end of the line is too many"
+            )
+            return FileError(
+                f"{place}: the value is missing{text}{last}; fill it in or drop the row or column"
+            )
+        if is_number(cell) and "," in cell:
+            return FileError(
+                f"{place}: {shown(cell)} has a decimal comma, read between semicolons only; use points"
+            )
+        if is_number(cell):
+            return FileError(f"{place}: the value is infinite or too large ({shown(cell)}); replace it")
+        advice = (
+            "; if it is the sample's id, name the column with id_column"
+            if self.id_at is None and j < 1
+            else ""
+        )
+        return FileError(f"{place}: {shown(cell)} is no number; correct it or drop the column{advice}")
+
+
+def _is_finite(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell)) and "_" not in cell
+    except ValueError:
+        return False
