@@ -1,15 +1,6 @@
-"""The bundled data set, the synthetic one, and readers of files. Nothing is ever unpickled."""
+"""The bundled data set and the synthetic one; readers of files are in `consilience.datasets.reading`."""
 
 from .digits import load_digits_views
-from .reading import FileError, ReadViews, read_labels, read_views
 from .synthetic import MultiviewSample, make_multiview
 
-__all__ = [
-    "FileError",
-    "MultiviewSample",
-    "ReadViews",
-    "load_digits_views",
-    "make_multiview",
-    "read_labels",
-    "read_views",
-]
+__all__ = ["MultiviewSample", "load_digits_views", "make_multiview"]
