@@ -14,19 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..fusion import FusionResult, Schedule, learn_consistent_graph, pose
 from ..fusion.alternation import Callback
 from ..fusion.problem import check_penalty, check_view_weights
-from ..graph import (
-    EdgeSet,
-    fused_similarity,
-    gaussian_similarity,
-    keep_largest,
-    standardize,
-    symmetrize,
-)
+from ..graph import EdgeSet, fused_similarity, standardize
 from ..neighbors import Space
 from ..views import Views
-from .base import MultiviewClusterer, PreparedViews
-from .progress import Progress
-from .spectral import assign_kmeans, spectral_embedding, unit_rows
+from .base import PreparedViews
+from .unified import UnifiedGraphClusterer, edge_similarities
 
 PAPER: Mapping[str, Any] = MappingProxyType(
     {
@@ -50,7 +42,7 @@ What the paper chooses per data set is not in it: `n_neighbors` (6 in its tables
 Floats = NDArray[np.floating[Any]]
 
 
-class GraphFusion(MultiviewClusterer):
+class GraphFusion(UnifiedGraphClusterer):
     """Common part of SGF and DGF: they differ in what is fused, and in what is made of it."""
 
     def __init__(
@@ -94,57 +86,23 @@ class GraphFusion(MultiviewClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    @abstractmethod
-    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
-        """Return what one view brings into the fusion, on the edges."""
+    def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
+        problem = pose(
+            weights,
+            beta=self.beta,
+            gamma=self.gamma,
+            view_weights=self._resolved_view_weights[prepared.taking_part],
+            seen=edges.seen,
+            names=prepared.names,
+        )
+        self._taking_part = prepared.taking_part
+        self.fusion_ = learn_consistent_graph(problem, self._schedule(), edges)
+        self.n_iter_ = self.fusion_.n_iter
+        return self._similarity(self.fusion_.fused)
 
     @abstractmethod
     def _similarity(self, fused: Floats) -> Floats:
         """Return the unified similarities from what the fusion gave."""
-
-    def _fit_views(
-        self, prepared: PreparedViews, random_state: np.random.RandomState, progress: Progress
-    ) -> None:
-        k = self.n_neighbors_
-        neighbors = []
-        for space, name in zip(prepared.spaces, prepared.names, strict=True):
-            with progress.stage("neighbors", repr(name)):
-                neighbors.append(space.nearest(k))
-        with progress.stage("graph"):
-            edges = EdgeSet.union(neighbors, prepared.mask)
-            judged = [None] * len(prepared.spaces) if edges.seen is None else list(edges.seen)
-            weights = np.stack(
-                [
-                    self._edge_weights(space, name, edges, seen)
-                    for space, name, seen in zip(prepared.spaces, prepared.names, judged, strict=True)
-                ]
-            )
-        with progress.stage("fusion"):
-            problem = pose(
-                weights,
-                beta=self.beta,
-                gamma=self.gamma,
-                view_weights=self._resolved_view_weights[prepared.taking_part],
-                seen=edges.seen,
-                names=prepared.names,
-            )
-            result = learn_consistent_graph(problem, self._schedule(), edges)
-        with progress.stage("sparsify"):
-            graph = symmetrize(keep_largest(edges, self._similarity(result.fused), k))
-        with progress.stage("spectral"):
-            embedding = spectral_embedding(graph, self.n_clusters, random_state=random_state)
-        with progress.stage("labels"):
-            labels = assign_kmeans(embedding, self.n_clusters, n_init=self.n_init, random_state=random_state)
-        self._taking_part = prepared.taking_part
-        self.fusion_ = result
-        self.graph_ = graph
-        self.eigenvalues_ = embedding.eigenvalues
-        self.embedding_ = unit_rows(embedding.vectors)
-        self.labels_ = labels
-        self.n_iter_ = result.n_iter
-
-    def _n_stages(self, views: Views) -> int:
-        return views.n_views + 6
 
     def _schedule(self) -> Schedule:
         return Schedule(
@@ -353,10 +311,7 @@ class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put togeth
     )
 
     def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
-        values = space.on_edges(edges)
-        if space.kind == "similarity":
-            return values
-        return gaussian_similarity(standardize(values, seen), seen)
+        return edge_similarities(space, edges, seen)
 
     def _similarity(self, fused: Floats) -> Floats:
         return fused

@@ -1,0 +1,75 @@
+"""The plain average of the views' graphs: what a fusion has to beat."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from ..graph import EdgeSet
+from ..neighbors import Space
+from .base import PreparedViews
+from .unified import Floats, UnifiedGraphClusterer, edge_similarities
+
+
+class AverageGraph(UnifiedGraphClusterer):
+    """Multi-view clustering on the mean of the views' similarity graphs; nothing is learned.
+
+    Each view's similarities on the shared edges are made as in `SimilarityGraphFusion` and scaled to sum 1;
+    their mean takes the place of the fused graph, and the rest is the same. An honest baseline.
+
+    Parameters
+    ----------
+    n_clusters, n_neighbors, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
+        As in `SimilarityGraphFusion`, and so is `verbose`.
+
+    Attributes
+    ----------
+    labels_, graph_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
+        As in `SimilarityGraphFusion`.
+    view_weights_ : ndarray of shape (v,)
+        Each view's share of the mean; 0 for a view left out.
+
+    Examples
+    --------
+    >>> from consilience import load_digits_views
+    >>> from consilience.cluster import AverageGraph
+    >>> views, y = load_digits_views(return_X_y=True)
+    >>> AverageGraph(n_clusters=10, random_state=0).fit(views).labels_.shape
+    (1797,)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_clusters: int = 8,
+        n_neighbors: int | Literal["auto"] = "auto",
+        metric: Any = "auto",
+        scale: str = "none",
+        assign_labels: str = "kmeans",
+        n_init: int | Literal["auto"] = 30,
+        neighbor_search: str = "exact",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.scale = scale
+        self.assign_labels = assign_labels
+        self.n_init = n_init
+        self.neighbor_search = neighbor_search
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
+        return edge_similarities(space, edges, seen)
+
+    def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
+        seen = np.ones(weights.shape, dtype=bool) if edges.seen is None else edges.seen
+        # The mean over the edges that a view judges, not the sum, or it would count by what it has seen.
+        means = weights.sum(axis=1) / seen.sum(axis=1)
+        self.view_weights_ = prepared.taking_part / prepared.taking_part.sum()
+        return (weights / means[:, None]).sum(axis=0) / seen.sum(axis=0)

@@ -1,0 +1,75 @@
+"""What the clusterers share that make one graph on the edges of all views and cluster it spectrally."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph import EdgeSet, gaussian_similarity, keep_largest, standardize, symmetrize
+from ..neighbors import Space
+from ..views import Views
+from .base import MultiviewClusterer, PreparedViews
+from .progress import Progress
+from .spectral import assign_kmeans, spectral_embedding, unit_rows
+
+Floats = NDArray[np.floating[Any]]
+
+
+class UnifiedGraphClusterer(MultiviewClusterer):
+    """Neighbours of each view, their union as shared edges, one graph on these, spectral clustering.
+
+    A subclass says what a view brings onto the edges, and how that becomes one graph.
+    """
+
+    @abstractmethod
+    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
+        """Return what one view brings onto the edges."""
+
+    @abstractmethod
+    def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
+        """Return the unified similarities on the edges, from the views' weights (v, n_edges)."""
+
+    def _fit_views(
+        self, prepared: PreparedViews, random_state: np.random.RandomState, progress: Progress
+    ) -> None:
+        k = self.n_neighbors_
+        neighbors = []
+        for space, name in zip(prepared.spaces, prepared.names, strict=True):
+            with progress.stage("neighbors", repr(name)):
+                neighbors.append(space.nearest(k))
+        with progress.stage("graph"):
+            edges = EdgeSet.union(neighbors, prepared.mask)
+            judged = [None] * len(prepared.spaces) if edges.seen is None else list(edges.seen)
+            weights = np.stack(
+                [
+                    self._edge_weights(space, name, edges, seen)
+                    for space, name, seen in zip(prepared.spaces, prepared.names, judged, strict=True)
+                ]
+            )
+        with progress.stage("fusion"):
+            similarity = self._unify(weights, edges, prepared)
+        with progress.stage("sparsify"):
+            self.graph_ = symmetrize(keep_largest(edges, similarity, k))
+        with progress.stage("spectral"):
+            embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
+        with progress.stage("labels"):
+            self.labels_ = assign_kmeans(
+                embedding, self.n_clusters, n_init=self.n_init, random_state=random_state
+            )
+        self.eigenvalues_ = embedding.eigenvalues
+        self.embedding_ = unit_rows(embedding.vectors)
+
+    def _n_stages(self, views: Views) -> int:
+        return views.n_views + 6
+
+
+def edge_similarities(space: Space, edges: EdgeSet, seen: Any) -> Floats:
+    """Return a view's similarities on the edges: Gaussian in its standardised squared distances.
+
+    Similarities that the user brought are taken as they are.
+    """
+    values = space.on_edges(edges)
+    return values if space.kind == "similarity" else gaussian_similarity(standardize(values, seen), seen)

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from consilience import SimilarityGraphFusion, Views, make_multiview
+from consilience.cluster import AverageGraph
+from consilience.graph import keep_largest, symmetrize
+from consilience.metrics import ari
+from consilience.testing import check_multiview_estimator
+
+pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+
+
+@pytest.mark.filterwarnings("ignore:Only .* clusters have samples")
+def test_scikit_learn_and_multiview_checks_pass():
+    results = check_estimator(AverageGraph(), on_fail=None, on_skip=None)
+    assert not [r for r in results if r["status"] not in ("passed", "skipped")]
+    check_multiview_estimator(AverageGraph())
+
+
+def test_the_graph_is_the_mean_of_what_sgf_fuses():
+    sample = make_multiview(120, n_views=3, n_clusters=3, separation=4.0, random_state=0)
+    average = AverageGraph(n_clusters=3, n_neighbors=8, random_state=0).fit(sample.views)
+    fusion = SimilarityGraphFusion(n_clusters=3, n_neighbors=8, random_state=0).fit(sample.views)
+    edges = fusion.edges_
+    mean = fusion.fusion_.weights_by_view.mean(axis=0) * edges.n_edges
+    expected = symmetrize(keep_largest(edges, mean, 8))
+    assert abs(average.graph_ - expected).max() < 1e-12
+    np.testing.assert_array_equal(average.view_weights_, np.full(3, 1 / 3))
+
+
+def test_samples_missing_from_a_view():
+    sample = make_multiview(150, n_views=3, n_clusters=3, separation=6.0, missing=0.3, random_state=0)
+    model = AverageGraph(n_clusters=3, random_state=0).fit(Views(sample.views, mask=sample.mask))
+    assert ari(sample.y, model.labels_) > 0.9
