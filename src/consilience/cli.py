@@ -1,0 +1,158 @@
+"""The command line: parses, calls, and turns errors into one line. No logic."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+BAD_INPUT, BUG, INTERRUPTED = 2, 1, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status.
+
+    Examples
+    --------
+    >>> main(["cluster", "nowhere.csv", "--clusters", "2"])
+    2
+    """
+    arguments = build_parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return int(_command(arguments.command)(arguments))
+    except KeyboardInterrupt:
+        sys.stderr.write("\nconsilience: stopped\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0  # whoever read the output has seen enough
+    except (ValueError, OSError, MemoryError) as error:
+        return _fail(error, arguments.debug, BAD_INPUT)
+    except Exception as error:  # a bug: still one line, but say so
+        return _fail(error, arguments.debug, BUG)
+
+
+def _command(name: str) -> Any:
+    """Return the function behind a subcommand; imported only now, so that --help is quick."""
+    if name == "cluster":
+        from .commands.cluster import run
+    elif name == "demo":
+        from .commands.demo import run
+    elif name == "completion":
+        return _completion
+    else:
+        from .commands.catalog import run
+    return run
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    try:
+        import shtab
+    except ImportError:
+        raise ValueError("Completion needs shtab: pip install 'consilience[completion]'.") from None
+    sys.stdout.write(shtab.complete(build_parser(), arguments.shell) + "\n")
+    return 0
+
+
+def _fail(error: BaseException, debug: bool, status: int) -> int:
+    if debug:
+        raise error
+    text = " ".join(str(error).split()) or type(error).__name__
+    if status == BUG:
+        text = f"unexpected {type(error).__name__}: {text} (a bug; --debug shows where)"
+    sys.stderr.write(f"consilience: error: {text}\n")
+    return status
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"consilience: warning: {' '.join(str(message).split())}\n")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
+        from .commands.output import versions
+
+        parser.exit(0, ", ".join(f"{name} {version}" for name, version in versions().items()) + "\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command."""
+    parser = _Parser(
+        prog="consilience",
+        description="One graph from many views of the same samples: cluster them, see where views disagree.",
+        epilog="example: consilience demo",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show versions and exit")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    _add_demo(commands)
+    _add_cluster(commands)
+    datasets = commands.add_parser(
+        "datasets",
+        help="list data sets and say where to put them",
+        epilog="example: CONSILIENCE_DATA=~/multiview consilience datasets",
+    )
+    _add_common(datasets)
+    completion = commands.add_parser(
+        "completion",
+        help="print a script for shell completion",
+        epilog="example: consilience completion bash >> ~/.bash_completion",
+    )
+    completion.add_argument("shell", choices=["bash", "zsh", "tcsh"], help="which shell")
+    _add_common(completion)
+    return parser
+
+
+def _add_demo(commands: Any) -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="fuse six real views of handwritten digits",
+        description="Fuse six views of handwritten digits, then again with one of them spoiled.",
+        epilog="example: consilience demo --out digits",
+    )
+    _add_output(demo, "consilience-demo")
+    _add_common(demo)
+
+
+def _add_cluster(commands: Any) -> None:
+    cluster = commands.add_parser(
+        "cluster",
+        help="cluster the samples in your files",
+        description="Cluster samples described by several views: one file with all views, or one per view "
+        "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx).",
+        epilog="example: consilience cluster rna.csv protein.csv --clusters 4 --id-column patient",
+    )
+    cluster.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the views")
+    cluster.add_argument("--clusters", type=int, required=True, metavar="C", help="number of clusters")
+    cluster.add_argument(
+        "--method", choices=["sgf", "dgf"], default="dgf", help="fuse similarities or distances (default)"
+    )
+    cluster.add_argument("--neighbors", type=int, metavar="K", help="neighbours per sample and view")
+    cluster.add_argument("--metric", default="auto", metavar="M[,M...]", help="one metric, or one per view")
+    cluster.add_argument("--labels", type=Path, metavar="FILE", help="true labels, to score against")
+    cluster.add_argument("--id-column", metavar="NAME", help="column of the sample ids")
+    _add_output(cluster, "consilience-result")
+    _add_common(cluster)
+
+
+def _add_output(parser: argparse.ArgumentParser, folder: str) -> None:
+    parser.add_argument("--out", type=Path, default=Path(folder), metavar="DIR", help=f"(default: {folder})")
+    parser.add_argument("--force", action="store_true", help="overwrite results in an existing folder")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    parser.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

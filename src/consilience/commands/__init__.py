@@ -1,0 +1,1 @@
+"""What the command line does: one module per subcommand, and the output they share."""

@@ -1,0 +1,100 @@
+"""`consilience cluster`: files in, clusters out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..cluster import DistanceGraphFusion, SimilarityGraphFusion
+from ..datasets.reading import read_labels, read_views
+from ..views import Views
+from .output import check_target, result_folder, write_graph, write_json, write_table
+from .page import write_page
+from .summary import summarize
+from .tables import show, show_table
+
+METHODS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the files, fit, write the results and tell about them."""
+    check_target(arguments.out, arguments.force)
+    read = read_views(arguments.files, id_column=arguments.id_column)
+    views, truth = read.views, read.labels
+    if arguments.labels is not None:
+        truth = read_labels(arguments.labels, id_column=arguments.id_column, sample_ids=views.sample_ids)
+        if len(truth) != views.n_samples:
+            raise ValueError(
+                f"{arguments.labels} holds {len(truth)} labels, the views have {views.n_samples} samples; "
+                "there must be one for each."
+            )
+    model, told = fit(arguments, views)
+    summary = summarize(model, views, truth, read.sources, told)
+    with result_folder(arguments.out, arguments.force) as folder:
+        write_results(folder, model, views, summary)
+    if arguments.json:
+        show(json.dumps(summary, indent=1, ensure_ascii=False))
+    else:
+        tell(summary, arguments.out)
+    return 0
+
+
+def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
+    """Fit the chosen method; return it with the warnings that came up."""
+    metric: Any = arguments.metric.split(",") if "," in arguments.metric else arguments.metric
+    neighbors: Any = "auto" if arguments.neighbors is None else arguments.neighbors
+    model = METHODS[arguments.method](
+        n_clusters=arguments.clusters,
+        n_neighbors=neighbors,
+        metric=metric,
+        random_state=arguments.seed,
+        verbose=not arguments.json,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(views)
+    told = list(dict.fromkeys(str(warning.message) for warning in caught))
+    for message in told:
+        warnings.warn(message, stacklevel=2)
+    return model, told
+
+
+def write_results(folder: Path, model: Any, views: Views, summary: dict[str, Any]) -> None:
+    """Write labels, views, graph, summary and page into a folder."""
+    ids = np.arange(views.n_samples) if views.sample_ids is None else views.sample_ids
+    write_table(folder / "labels.csv", ["sample", "label"], zip(ids, model.labels_, strict=True))
+    rows = summary["views"]
+    write_table(folder / "view_weights.csv", list(rows[0]), [list(row.values()) for row in rows])
+    write_graph(folder / "graph.npz", model.graph_)
+    write_json(folder / "summary.json", summary)
+    write_page(folder / "report.html", summary)
+
+
+def tell(summary: dict[str, Any], out: Path) -> None:
+    """Show the result on the terminal."""
+    sizes = ", ".join(map(str, summary["cluster_sizes"]))
+    show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters of {sizes}")
+    show()
+    show_table(
+        ["view", "features", "metric", "contribution", "inconsistent share"],
+        [
+            [
+                row["view"],
+                row["features"],
+                row["metric"],
+                row["contribution"],
+                row["inconsistent_share"] or 0.0,
+            ]
+            for row in summary["views"]
+        ],
+    )
+    if summary["scores"] is not None:
+        show()
+        show("against the labels: " + ", ".join(f"{k} {100 * v:.2f} %" for k, v in summary["scores"].items()))
+    show()
+    show(f"Results are in {out}: labels.csv, view_weights.csv, graph.npz, summary.json, report.html")

@@ -1,0 +1,114 @@
+"""A first, simple, self-contained page about a fit: no script, no request, every name escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+STYLE = """
+:root { color-scheme: light dark; --bar: #3a6ea5; --second: #d98c3f; --rule: #8886; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+table { border-collapse: collapse; width: 100%; } td, th { padding: .3rem .6rem; text-align: left;
+border-bottom: 1px solid var(--rule); } td.number, th.number { text-align: right;
+font-variant-numeric: tabular-nums; }
+.bar { display: inline-block; height: .7rem; background: var(--bar); border-radius: 2px; }
+.bar.second { background: var(--second); } .note { opacity: .8; } pre { overflow-x: auto; }
+.wide { overflow-x: auto; }
+"""
+
+
+def write_page(path: Path, summary: dict[str, Any]) -> None:
+    """Write the page of one fit."""
+    parts = [
+        f"<p>{summary['n_samples']} samples, {len(summary['views'])} views, "
+        f"{summary['n_clusters']} clusters by {escape(summary['method'])}.</p>",
+        "<h2>Clusters</h2>",
+        _sizes(summary["cluster_sizes"]),
+        _scores(summary["scores"]),
+        "<h2>What each view contributed, and what only it says</h2>",
+        "<p class='note'>The contribution is a view's share of the unified graph. The inconsistent share is "
+        "the part of the view's own edge weights that the other views do not confirm: a view far above the "
+        "others disagrees with them.</p>",
+        views_table(summary["views"]),
+        _warnings(summary["warnings"]),
+        "<h2>How it was made</h2>",
+        _how(summary),
+    ]
+    path.write_text(page("Clustering of several views", parts), encoding="utf-8")
+
+
+def page(title: str, parts: Sequence[str]) -> str:
+    """Return a whole HTML page."""
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
+        f"<body><h1>{escape(title)}</h1>{''.join(parts)}</body></html>\n"
+    )
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Return an HTML table of cells that are HTML already; `numbers` are the columns of numbers."""
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        return "".join(
+            f"<{tag}{' class=number' if i in numbers else ''}>{cell}</{tag}>" for i, cell in enumerate(row)
+        )
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    return f"<div class='wide'><table><tr>{cells(header, 'th')}</tr>{body}</table></div>"
+
+
+def bar(share: float, kind: str = "") -> str:
+    """Return a bar of this share of the full width."""
+    return f"<span class='bar {kind}' style='width:{100 * min(max(share, 0), 1):.2f}%'></span>"
+
+
+def views_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the table of views with bars."""
+    largest = max(row["contribution"] for row in rows) or 1.0
+    most = max(row["inconsistent_share"] or 0.0 for row in rows) or 1.0
+    return table(
+        ["view", "features", "metric", "contribution", "", "inconsistent share", ""],
+        [
+            [
+                escape(row["view"]),
+                str(row["features"]),
+                escape(row["metric"]),
+                f"{row['contribution']:.3f}",
+                bar(row["contribution"] / largest),
+                "left out" if row["inconsistent_share"] is None else f"{row['inconsistent_share']:.4f}",
+                bar((row["inconsistent_share"] or 0.0) / most, "second"),
+            ]
+            for row in rows
+        ],
+        numbers=(1, 3, 5),
+    )
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    rows = [[str(i), str(size), bar(size / max(sizes))] for i, size in enumerate(sizes)]
+    return table(["cluster", "samples", ""], rows, numbers=(1,))
+
+
+def _scores(scores: dict[str, float] | None) -> str:
+    if scores is None:
+        return ""
+    told = ", ".join(f"{escape(name)} {100 * value:.2f} %" for name, value in scores.items())
+    return f"<p>Against the labels given: {told}.</p>"
+
+
+def _warnings(warnings: Sequence[str]) -> str:
+    if not warnings:
+        return ""
+    return "<h2>Warnings</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in warnings) + "</ul>"
+
+
+def _how(summary: dict[str, Any]) -> str:
+    facts = {**summary["parameters"], **summary["versions"], "data fingerprint": summary["data_fingerprint"]}
+    listed = "\n".join(f"{name} = {value!r}" for name, value in facts.items())
+    total = sum(summary["seconds"].values())
+    return f"<p>{summary['rounds']} rounds, {total:.2f} s in all.</p><pre>{escape(listed)}</pre>"

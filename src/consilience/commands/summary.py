@@ -1,0 +1,77 @@
+"""What is told of a fit: on the terminal, as JSON, and on the page alike."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..metrics import accuracy, ari, nmi, purity
+from ..views import Views
+from .output import versions
+
+SCORES = {"ACC": accuracy, "NMI": nmi, "ARI": ari, "purity": purity}
+
+
+def scores(truth: Any, labels: Any) -> dict[str, float]:
+    """Return the four scores of a clustering against true labels (NMI by the larger entropy)."""
+    return {name: float(score(truth, labels)) for name, score in SCORES.items()}
+
+
+def view_rows(model: Any, views: Views) -> list[dict[str, Any]]:
+    """Return one row per view: what it is and what it contributed."""
+    shares = np.full(views.n_views, np.nan)
+    shares[model.view_weights_ > 0] = model.fusion_.inconsistent_shares
+    return [
+        {
+            "view": name,
+            "features": int(array.shape[1]),
+            "metric": model.metrics_[i],
+            "weight": float(model.view_weights_[i]),
+            "scale": float(model.view_scales_[i]),
+            "contribution": float(model.view_contributions_[i]),
+            "inconsistent_share": None if np.isnan(shares[i]) else float(shares[i]),
+        }
+        for i, (name, array) in enumerate(views.items())
+    ]
+
+
+def summarize(
+    model: Any, views: Views, truth: NDArray[Any] | None, sources: Sequence[str], warnings: Sequence[str]
+) -> dict[str, Any]:
+    """Return all that belongs to a fit, ready for JSON."""
+    parameters = {name: value for name, value in model.get_params().items() if name != "callback"}
+    return {
+        "method": type(model).__name__,
+        "parameters": parameters,
+        "resolved": {"n_neighbors": model.n_neighbors_, "metrics": list(model.metrics_)},
+        "n_samples": views.n_samples,
+        "n_clusters": int(model.n_clusters),
+        "cluster_sizes": np.bincount(model.labels_).tolist(),
+        "scores": None if truth is None else scores(truth, model.labels_),
+        "views": view_rows(model, views),
+        "history": model.history_.tolist(),
+        "rounds": model.n_iter_,
+        "converged": model.converged_,
+        "eigenvalues": model.eigenvalues_.tolist(),
+        "seconds": {stage: round(value, 4) for stage, value in model.timings_.items()},
+        "warnings": list(warnings),
+        "sources": list(sources),
+        "data_fingerprint": fingerprint(views),
+        "versions": versions(),
+    }
+
+
+def fingerprint(views: Views) -> str:
+    """Return a hash of names, shapes and values of the views, to tell whether data are the same."""
+    digest = hashlib.sha256()
+    for name, array in views.items():
+        digest.update(f"{name}|{array.shape}|{array.dtype}|".encode())
+        parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
