@@ -28,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("always")
             warnings.showwarning = _show_warning
             return int(_command(arguments.command)(arguments))
     except KeyboardInterrupt:
@@ -81,7 +82,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
         from .commands.output import versions
 
-        parser.exit(0, ", ".join(f"{name} {version}" for name, version in versions().items()) + "\n")
+        sys.stdout.write(", ".join(f"{name} {version}" for name, version in versions().items()) + "\n")
+        parser.exit(0)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -122,7 +122,7 @@ HARD = {
     "all but disconnected": (lambda: copies(neighbour_graph(40, 6, 1)[0], 12, 1e-12), 14),
     "two levels": (lambda: copies(copies(neighbour_graph(30, 6, 1)[0], 3, 1e-3), 5, 1e-9), 15),
     "grid": (lambda: sparse.csr_array(sparse.kronsum(path(20), path(20))), 9),
-    "self-loops": (lambda: sparse.csr_array(path(400) + sparse.eye_array(400)), 5),
+    "self-loops": (lambda: sparse.csr_array(path(400) + sparse.eye(400)), 5),
     "wide range of weights": (
         lambda: symmetric(sparse.triu(random_graph(400, 0.03, 5).power(20), 1)),
         8,

@@ -363,7 +363,7 @@ def test_many_graphs_keep_their_edges():
         ([], r"no graphs"),
         ({}, r"no graphs"),
         ([graph_of({}), graph_of({})], r"no edges"),
-        ([sparse.eye_array(4)], r"no edges"),
+        ([sparse.eye(4)], r"no edges"),
         ({"sun": A, "moon": graph_of({})}, r"'moon' has no positive edge weight"),
         ({"sun": A, "moon": -1 * A}, r"'moon' has the negative weight"),
         ({"sun": A, "moon": np.nan * A}, r"'moon' has the weight nan"),

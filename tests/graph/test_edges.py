@@ -101,7 +101,7 @@ def test_support_is_every_stored_entry_off_the_diagonal(graphs):
     assert_well_formed(edges)
     stored = set()
     for graph in graphs:
-        stored |= {(int(i), int(j)) for i, j in zip(*graph.coords, strict=True) if i != j}
+        stored |= {(int(i), int(j)) for i, j in zip(graph.row, graph.col, strict=True) if i != j}
     assert set(pairs(edges)) == stored
 
 

@@ -110,7 +110,7 @@ def test_kinds_of_input(kind):
         "int": lambda: graph.astype(int),
         "dense": lambda: graph.toarray(),
         "duplicates": lambda: sparse.coo_array(
-            (np.repeat(graph.data / 2, 2), np.repeat(graph.tocoo().coords, 2, axis=1)), shape=(9, 9)
+            (np.repeat(graph.data / 2, 2), np.repeat(graph.nonzero(), 2, axis=1)), shape=(9, 9)
         ),
     }[kind]()
     np.testing.assert_array_equal(NormalizedLaplacian(made).toarray(), NormalizedLaplacian(graph).toarray())

@@ -95,8 +95,8 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
     best_name, best = max(((n, v) for n, v in clean.items() if n.endswith("alone")), key=lambda item: item[1])
     told = [
         f"The best single view is {best_name.removesuffix(' alone')} with NMI {best:.3f}. Fused, the six "
-        f"views reach {clean['SGF']:.3f} (SGF) and {clean['DGF']:.3f} (DGF); the plain average of their graphs "
-        f"{clean['average of the graphs']:.3f}."
+        f"views reach {clean['SGF']:.3f} (SGF) and {clean['DGF']:.3f} (DGF); the plain average of their "
+        f"graphs {clean['average of the graphs']:.3f}."
     ]
     for name in FUSIONS:
         shares = {
@@ -109,8 +109,8 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
         found = "the spoiled one" if worst == SPOILED else "not the spoiled one"
         told.append(
             f"With the rows of {SPOILED!r} shuffled, {name} reaches {by_name['spoiled', name]:.3f}, and the "
-            f"view with the largest inconsistent share is {worst!r}, {found}: {shares[worst]:.3f}, the others "
-            f"{others[0]:.3f} to {others[-1]:.3f}."
+            f"view with the largest inconsistent share is {worst!r}, {found}: {shares[worst]:.3f}, the "
+            f"others {others[0]:.3f} to {others[-1]:.3f}."
         )
     return told
 
@@ -144,6 +144,7 @@ def tell(summary: dict[str, Any], out: Path) -> None:
     """Show the result on the terminal."""
     show(bold("Six views of 1797 handwritten digits, ten clusters"))
     show(f"A view is one description of the same images. 'spoiled': {CONDITIONS['spoiled']}.")
+    show("NMI: 1 if the clusters are the digits, 0 if they tell nothing. ACC: share of images put right.")
     show()
     show_table(*score_rows(summary))
     for condition, meaning in CONDITIONS.items():
@@ -176,12 +177,13 @@ def demo_page(summary: dict[str, Any]) -> str:
     for condition, meaning in CONDITIONS.items():
         rows_here = [r for r in summary["views"] if (r["condition"], r["system"]) == (condition, "DGF")]
         parts += [f"<h2>What DGF made of each view: {meaning}</h2>", views_table(rows_here)]
+    told = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
     parts.append(
         "<p class='note'>Contribution: a view's share of the unified graph. Inconsistent share: the part of "
-        "its own edge weights that the other views do not confirm (solver='exact'). NMI is normalised by the larger "
-        f"entropy. Seed {summary['seed']}; "
-        + ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
-        + ".</p>"
+        "its own edge weights that the other views do not confirm (solver='exact'). NMI: 1 if the clusters "
+        "are the digits, 0 if they tell nothing about them (normalised by the larger entropy). ACC: the "
+        "share of images in the right cluster, clusters matched with digits as well as possible. "
+        f"Seed {summary['seed']}; {told}.</p>"
     )
     return page("Six views of handwritten digits, fused", parts)
 

@@ -14,6 +14,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; } td, th { padding: .3rem .6rem; text-align: left;
 border-bottom: 1px solid var(--rule); } td.number, th.number { text-align: right;
 font-variant-numeric: tabular-nums; }
+td.bars { width: 9rem; }
 .bar { display: inline-block; height: .7rem; background: var(--bar); border-radius: 2px; }
 .bar.second { background: var(--second); } .note { opacity: .8; } pre { overflow-x: auto; }
 .wide { overflow-x: auto; }
@@ -54,12 +55,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequenc
     """Return an HTML table of cells that are HTML already; `numbers` are the columns of numbers."""
 
     def cells(row: Sequence[str], tag: str) -> str:
-        return "".join(
-            f"<{tag}{' class=number' if i in numbers else ''}>{cell}</{tag}>" for i, cell in enumerate(row)
-        )
+        return "".join(f"<{tag}{_css_class(i in numbers, cell)}>{cell}</{tag}>" for i, cell in enumerate(row))
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     return f"<div class='wide'><table><tr>{cells(header, 'th')}</tr>{body}</table></div>"
+
+
+def _css_class(is_number: bool, cell: str) -> str:
+    return " class=number" if is_number else " class=bars" if cell.startswith("<span class='bar") else ""
 
 
 def bar(share: float, kind: str = "") -> str:

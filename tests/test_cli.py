@@ -1,0 +1,296 @@
+"""The command as a user types it."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+from consilience import DistanceGraphFusion, SimilarityGraphFusion, make_multiview
+from consilience.cli import build_parser, main
+from consilience.commands import output
+from consilience.metrics import accuracy, nmi
+
+FILES = {"labels.csv", "view_weights.csv", "graph.npz", "summary.json", "report.html"}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def sample(here):
+    """Two CSV files with ids, the second in another order, and a file of labels."""
+    made = make_multiview(90, n_views=2, n_clusters=3, separation=5.0, random_state=0)
+    ids = [f"p{i}" for i in range(90)]
+    orders = [np.arange(90), np.random.default_rng(0).permutation(90)]
+    for (name, array), order in zip(made.views.items(), orders, strict=True):
+        with Path(f"{name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["patient", *(f"f{j}" for j in range(array.shape[1]))])
+            writer.writerows([ids[i], *array[i]] for i in order)
+    with Path("truth.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["patient", "class"], *zip(ids, made.y, strict=True)])
+    return made
+
+
+def read_csv(path):
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def run(*words):
+    """Run the command in this process; argparse's own exits count as their status."""
+    try:
+        return main([str(word) for word in words])
+    except SystemExit as end:
+        return end.code
+
+
+def test_cluster_writes_what_python_gives(sample, capsys):
+    assert (
+        run("cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--labels", "truth.csv", "--out", "r")
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert {file.name for file in Path("r").iterdir()} == FILES
+    model = DistanceGraphFusion(n_clusters=3, random_state=0).fit(sample.views)
+    rows = read_csv("r/labels.csv")
+    assert [row["sample"] for row in rows] == [f"p{i}" for i in range(90)]
+    np.testing.assert_array_equal([int(row["label"]) for row in rows], model.labels_)
+    summary = json.loads(Path("r/summary.json").read_text())
+    assert summary["scores"]["NMI"] == pytest.approx(nmi(sample.y, model.labels_))
+    assert f"ACC {100 * accuracy(sample.y, model.labels_):.2f} %" in out
+    weights = read_csv("r/view_weights.csv")
+    contributions = [float(row["contribution"]) for row in weights]
+    np.testing.assert_allclose(contributions, model.view_contributions_)
+    assert abs(sparse.load_npz("r/graph.npz") - model.graph_).max() < 1e-12
+    assert not [name for name in os.listdir() if name.startswith(".")]
+
+
+def test_cluster_options_reach_the_model(sample, capsys):
+    words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--method", "sgf", "--neighbors", 7]
+    assert run(*words, "--metric", "cosine,manhattan", "--seed", 5, "--id-column", "patient", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["method"] == "SimilarityGraphFusion" and told["resolved"]["n_neighbors"] == 7
+    assert told["resolved"]["metrics"] == ["cosine", "manhattan"]
+    assert told["parameters"]["random_state"] == 5 and told["scores"] is None
+    model = SimilarityGraphFusion(n_clusters=3, n_neighbors=7, metric=["cosine", "manhattan"], random_state=5)
+    np.testing.assert_array_equal(
+        [int(row["label"]) for row in read_csv("consilience-result/labels.csv")],
+        model.fit(sample.views).labels_,
+    )
+
+
+def test_an_existing_folder_is_kept_unless_forced(sample, capsys):
+    words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--out", "r"]
+    assert run(*words) == 0
+    before = Path("r/labels.csv").read_bytes()
+    Path("r/mine.txt").write_text("keep")
+    assert run(*words[:-2], "--out", "r", "--seed", 1) == 2
+    assert "--force" in capsys.readouterr().err
+    assert Path("r/labels.csv").read_bytes() == before
+    assert run(*words, "--force", "--method", "sgf") == 0
+    assert Path("r/mine.txt").read_text() == "keep"
+    assert json.loads(Path("r/summary.json").read_text())["method"] == "SimilarityGraphFusion"
+
+
+def test_nothing_half_written_stays_when_the_disk_fills_up(sample, monkeypatch, capsys):
+    def full(path, content):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("consilience.commands.cluster.write_json", full)
+    assert run("cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--out", "r") == 2
+    assert "No space left" in capsys.readouterr().err
+    assert sorted(os.listdir()) == ["truth.csv", "view_0.csv", "view_1.csv"]
+
+
+BAD = [
+    (["cluster", "nowhere.csv", "--clusters", "3"], "nowhere.csv"),
+    (["cluster", "view_0.csv", "--clusters", "three"], "invalid int value"),
+    (["cluster", "view_0.csv"], "--clusters"),
+    (["cluster", "view_0.csv", "--clusters", "0"], "n_clusters must be a positive integer"),
+    (["cluster", "view_0.csv", "--clusters", "91"], "fewer samples"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--metric", "euclidian"], "Unknown metric 'euclidian'"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--metric", "cosine,cosine"], "got 2 names"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--id-column", "nobody"], "nobody"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--labels", "none.csv"], "none.csv"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--out", "no/such/folder"], "does not exist"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--out", "truth.csv"], "is a file"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--method", "magic"], "invalid choice"),
+    (["clutser"], "invalid choice"),
+    ([], "COMMAND"),
+]
+
+
+@pytest.mark.parametrize(("words", "telling"), BAD)
+def test_bad_input_gets_one_line_and_status_2(sample, capsys, words, telling):
+    before = sorted(os.listdir())
+    assert run(*words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and telling in captured.err
+    assert captured.err.count("\n") == 1
+    assert sorted(os.listdir()) == before
+
+
+def test_debug_shows_the_traceback(sample):
+    with pytest.raises(ValueError, match=r"nowhere\.csv"):
+        main(["cluster", "nowhere.csv", "--clusters", "3", "--debug"])
+
+
+def test_a_bug_is_one_line_too_and_status_1(sample, monkeypatch, capsys):
+    monkeypatch.setattr("consilience.commands.cluster.summarize", lambda *_: 1 / 0)
+    assert run("cluster", "view_0.csv", "--clusters", 3) == 1
+    assert "unexpected ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_ctrl_c_leaves_nothing_behind(sample, monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("consilience.commands.cluster.write_graph", interrupt)
+    assert run("cluster", "view_0.csv", "--clusters", 3, "--out", "r") == 130
+    assert sorted(os.listdir()) == ["truth.csv", "view_0.csv", "view_1.csv"]
+
+
+def test_warnings_are_lines_and_are_kept_in_the_summary(here, capsys):
+    rng = np.random.default_rng(0)
+    np.savez("all.npz", X0=rng.normal(size=(40, 3)), X1=np.ones((40, 2)))
+    assert run("cluster", "all.npz", "--clusters", 2, "--out", "r") == 0
+    assert "consilience: warning: View 'X1' is constant" in capsys.readouterr().err
+    assert any("constant" in text for text in json.loads(Path("r/summary.json").read_text())["warnings"])
+
+
+def test_names_are_escaped_on_the_page(here):
+    evil = "<img src=x onerror=alert(1)>"
+    with Path("a.csv").open("w") as file:
+        file.write("\n".join(f"{i},{i % 3}" for i in range(30)))
+    rng = np.random.default_rng(0)
+    np.savez("all.npz", **{evil: rng.normal(size=(30, 3)), "b": rng.normal(size=(30, 2))})
+    assert run("cluster", "all.npz", "--clusters", 2, "--out", "r") == 0
+    page = Path("r/report.html").read_text()
+    assert evil not in page and "&lt;img src=x" in page
+    assert "<script" not in page and "http" not in page
+
+
+def test_the_demo_says_nothing_that_its_files_do_not(here, capsys):
+    assert run("demo", "--out", "d") == 0
+    out = capsys.readouterr().out
+    assert {file.name for file in Path("d").iterdir()} == FILES
+    rows = read_csv("d/labels.csv")
+    truth = [row["truth"] for row in rows]
+    summary = json.loads(Path("d/summary.json").read_text())
+    assert len(summary["systems"]) == 18
+    for system in summary["systems"]:
+        labels = [row[f"{system['condition']}: {system['system']}"] for row in rows]
+        assert system["NMI"] == pytest.approx(nmi(truth, labels))
+        assert system["ACC"] == pytest.approx(accuracy(truth, labels))
+        assert f"{system['NMI']:.3f}" in out
+    alone = [
+        s["NMI"] for s in summary["systems"] if s["system"].endswith("alone") and s["condition"] == "clean"
+    ]
+    fused = [
+        s["NMI"] for s in summary["systems"] if s["system"] in ("SGF", "DGF") and s["condition"] == "clean"
+    ]
+    assert min(fused) > max(alone) + 0.05
+    assert all("the spoiled one" in sentence for sentence in summary["findings"][1:])
+    for sentence in summary["findings"]:
+        assert sentence in out
+
+
+def test_datasets_lists_what_is_there(here, capsys, monkeypatch):
+    Path("UCI_Digits.mat").touch()
+    monkeypatch.setenv("CONSILIENCE_DATA", str(here))
+    assert run("datasets", "--json") == 0
+    found = {row["name"]: row["found"] for row in json.loads(capsys.readouterr().out)}
+    assert found["UCI_Digits"] and not found["BBCSport"]
+    assert run("datasets") == 0
+    assert "CONSILIENCE_DATA" in capsys.readouterr().out
+    monkeypatch.setenv("CONSILIENCE_DATA", "nowhere")
+    assert run("datasets") == 2
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["cluster"], ["datasets"], ["completion"]])
+def test_help_fits_a_screen_and_shows_an_example(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(*command, "--help") == 0
+    out = capsys.readouterr().out
+    assert "example: " in out and out.count("\n") <= 40
+
+
+def test_version_names_what_matters(capsys):
+    assert run("--version") == 0
+    assert set(output.versions()) <= set(capsys.readouterr().out.replace(",", "").split())
+
+
+def test_completion_needs_its_extra_and_says_so(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert run("completion", "bash") == 2
+    assert "consilience[completion]" in capsys.readouterr().err
+
+
+def test_the_installed_command_and_the_module_run():
+    for start in (
+        [str(Path(sys.executable).with_name("consilience"))],
+        [sys.executable, "-m", "consilience"],
+    ):
+        done = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("consilience ")
+
+
+def test_no_colours_off_a_terminal(here, capsys):
+    assert run("datasets") == 0
+    assert "\033" not in capsys.readouterr().out
+
+
+def test_parser_knows_every_command():
+    assert set(build_parser()._subparsers._group_actions[0].choices) == {
+        "demo",
+        "cluster",
+        "datasets",
+        "completion",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "n_clusters"),
+    [
+        ("UCI_Digits", "euclidean", 10),
+        ("MSRC_v1", "euclidean", 7),
+        ("BBCSport", "cosine", 5),
+        ("NGs", "cosine", 5),
+        ("ORL32", "euclidean", 40),
+        ("breastTCGA_3omics_train", "euclidean", 3),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+def test_real_files_give_the_scores_that_python_gives(dataset, here, capsys, name, metric, n_clusters):
+    views, y = dataset(name)
+    folder = Path(os.environ["CONSILIENCE_DATA"])
+    file = next(path for path in (folder / f"{name}.mat", folder / f"{name}.npz") if path.exists())
+    words = ["cluster", file, "--clusters", n_clusters, "--metric", metric, "--neighbors", 10]
+    assert run(*words, "--labels", file, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    model = DistanceGraphFusion(n_clusters=n_clusters, n_neighbors=10, metric=metric, random_state=0).fit(
+        views
+    )
+    assert told["scores"]["NMI"] == pytest.approx(nmi(y, model.labels_))
+    assert told["scores"]["ACC"] == pytest.approx(accuracy(y, model.labels_))
+
+
+def test_matlab_files_with_all_views(here, capsys):
+    made = make_multiview(60, n_views=3, n_clusters=2, separation=6.0, random_state=0)
+    cells = np.empty((1, 3), dtype=object)
+    cells[0, :] = list(made.views.values())
+    io.savemat("set.mat", {"fea": cells, "gt": made.y[:, None] + 1})
+    assert run("cluster", "set.mat", "--clusters", 2, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["scores"]["ACC"] == 1.0 and len(told["views"]) == 3
