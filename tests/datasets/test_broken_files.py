@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
+from consilience.cli import main
 from consilience.datasets.reading import FileError, read_labels, read_views
 
 EXTRA = "the extra `files` is not installed: pip install 'consilience[files]'"
@@ -964,6 +965,26 @@ def test_broken_views(tmp_path, make, words, keywords):
     text = told(read_views, make(tmp_path), tmp_path, **keywords)
     for word in words:
         assert word in text, text
+
+
+@pytest.mark.parametrize(
+    "make, words, keywords", [case for case in BROKEN if "max_bytes" not in case.values[2]]
+)
+def test_broken_views_at_the_command(tmp_path, monkeypatch, capsys, make, words, keywords):
+    made = make(tmp_path)
+    files = made if isinstance(made, list) else [made]
+    options = ["--id-column", keywords["id_column"]] if "id_column" in keywords else []
+    monkeypatch.chdir(tmp_path)
+    before = sorted(os.listdir())
+    assert main(["cluster", *map(str, files), "--clusters", "2", *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("consilience: error: ") and err.count("\n") == 1
+    assert all(word in err for word in words), err
+    assert sorted(os.listdir()) == before, "nothing is written and nothing executed"
+
+
+def test_there_are_forty_kinds_of_broken_files():
+    assert len(BROKEN) >= 40
 
 
 @pytest.mark.parametrize("make, words, keywords", BROKEN_LABELS)

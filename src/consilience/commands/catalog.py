@@ -38,7 +38,7 @@ SETS = (
     DataSet("Reuters-21578", 1500, 5, 6, "cosine", "UCI: Reuters-21578", "research use"),
     DataSet("NUS-WIDE", 2000, 5, 31, "euclidean", "NUS-WIDE-OBJECT", "research use"),
     DataSet("CiteSeer", 3312, 2, 6, "cosine", "LINQS: words and citations", "not stated"),
-    DataSet("ALOI", 10800, 4, 100, "euclidean", "Amsterdam Library of Object Images", "research use"),
+    DataSet("ALOI", 10800, 4, 100, "euclidean", "Amsterdam Library of Object Images", "not stated"),
     DataSet("Flower17", 1360, 7, 17, "distances", "Oxford: 17 category flowers", "not stated"),
     DataSet("Caltech101", 9144, 6, 102, "euclidean", "Caltech 101", "CC BY 4.0"),
 )

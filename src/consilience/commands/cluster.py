@@ -88,7 +88,7 @@ def tell(summary: dict[str, Any], out: Path) -> None:
                 row["features"],
                 row["metric"],
                 row["contribution"],
-                row["inconsistent_share"] or 0.0,
+                "left out" if row["inconsistent_share"] is None else row["inconsistent_share"],
             ]
             for row in summary["views"]
         ],
