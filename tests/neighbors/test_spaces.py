@@ -10,6 +10,7 @@ from sklearn.metrics import pairwise_distances
 from consilience import threads
 from consilience.graph import EdgeSet
 from consilience.neighbors import as_space, metric_names, spaces
+from consilience.neighbors.features import DenseSpace
 
 BOOLEAN = {
     "dice", "jaccard", "kulsinski", "matching", "rogerstanimoto", "russellrao", "sokalmichener",
@@ -351,7 +352,7 @@ def test_blocks_of_rows_do_not_matter(metric, monkeypatch):
 def test_blocks_cover_the_rows_once(size, monkeypatch):
     monkeypatch.setattr(spaces, "_BLOCK_BYTES", size)
     for first, last in ((0, None), (5, 90), (8, 8)):
-        rows = [i for start, stop in spaces._row_blocks(100, 8, first, last) for i in range(start, stop)]
+        rows = [i for start, stop in spaces.row_blocks(100, 8, first, last) for i in range(start, stop)]
         assert rows == list(range(first, 100 if last is None else last))
 
 
@@ -722,7 +723,7 @@ def test_values_of_unseen_samples_do_not_matter():
 
 def test_a_view_that_has_seen_all_is_an_ordinary_space():
     x = np.random.default_rng(22).normal(size=(10, 3))
-    assert isinstance(as_space(x, "euclidean", seen=np.ones(10, dtype=bool)), spaces.DenseSpace)
+    assert isinstance(as_space(x, "euclidean", seen=np.ones(10, dtype=bool)), DenseSpace)
 
 
 # Constant views

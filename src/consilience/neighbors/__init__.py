@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .features import DenseSpace, SparseSpace
+from .matrices import MetricSpace, PrecomputedSpace
 from .metric import PRECOMPUTED, metric_names, resolve_metrics
-from .spaces import DenseSpace, MetricSpace, PrecomputedSpace, SeenSpace, Space, SparseSpace
+from .spaces import SeenSpace, Space
 
 __all__ = ["Space", "as_space", "metric_names", "resolve_metrics"]
 

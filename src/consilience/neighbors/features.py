@@ -1,0 +1,179 @@
+"""Euclidean and cosine distance on features, dense or sparse."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .. import threads
+from . import kernels
+from .spaces import Edges, Floats, Index, row_blocks, rows_are_equal, sparse_rows_are_equal
+
+
+class DenseSpace:
+    """Euclidean or cosine distance on dense features.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, d)
+        Features.
+    cosine : bool
+        Whether to measure 1 - cos. The distance to and from a row of zeros is 1.
+    """
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, x: Floats, cosine: bool) -> None:
+        self.cosine = cosine
+        self.x: Floats = x
+        self.blank: NDArray[np.bool_] = np.zeros(len(x), dtype=bool)
+        if cosine:
+            self.x, self.blank = _unit_rows(x)
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others."""
+        x32 = self._single_precision()
+        squares = np.einsum("ij,ij->i", x32, x32, dtype=np.float64)
+        squares[self.blank] = 1.0
+        lengths = np.sqrt(squares).astype(np.float32)
+        squares32 = squares.astype(np.float32)
+        # d terms in each inner product, and a few roundings in the copy, the norms and the sums.
+        terms = self.x.shape[1] + 16
+        slack = np.float32(terms * np.finfo(np.float32).eps)
+        floor = np.float32(terms * np.finfo(np.float32).tiny)
+        index = np.empty((len(x32), k), dtype=np.int32)
+
+        def search(first: int, last: int) -> None:
+            for start, stop in row_blocks(len(x32), 4, first, last):
+                products = x32[start:stop] @ x32.T
+                kernels.select_dense(
+                    products,
+                    self.x,
+                    self.blank,
+                    squares32,
+                    lengths,
+                    slack,
+                    floor,
+                    start,
+                    k,
+                    0,
+                    stop - start,
+                    index,
+                )
+
+        with threads.libraries_on_one_thread():
+            threads.for_ranges(search, len(x32), grain=32)
+        return index
+
+    def _single_precision(self) -> NDArray[np.float32]:
+        """Return a copy for the fast look at all pairs: distances change by a common factor at most."""
+        if self.cosine:
+            return self.x.astype(np.float32)
+        centered = self.x - self.x.mean(axis=0, dtype=np.float64)
+        largest = max(float(centered.max()), -float(centered.min()))
+        if largest > 0:
+            centered /= largest
+        return centered.astype(np.float32)
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on the edges."""
+        out = np.empty(len(edges.indices))
+        threads.for_ranges(
+            lambda a, b: kernels.edge_squares_dense(
+                self.x, self.blank, edges.indptr, edges.indices, a, b, out
+            ),
+            len(self.x),
+            grain=256,
+        )
+        return _half_squared(out) if self.cosine else out
+
+    def is_constant(self) -> bool:
+        """Say whether all rows are the same, or under cosine point the same way."""
+        return rows_are_equal(self.x, self.cosine)
+
+
+class SparseSpace:
+    """Euclidean or cosine distance on features in CSR form, which are never made dense."""
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, x: sparse.csr_array, cosine: bool) -> None:
+        self.cosine = cosine
+        self.x = x
+        self.blank: NDArray[np.bool_] = np.zeros(x.shape[0], dtype=bool)
+        if cosine:
+            self.x, self.blank = _sparse_unit_rows(x)
+
+    def nearest(self, k: int) -> Index:
+        """Return each sample's k nearest others."""
+        x, transpose = self.x, sparse.csr_array(self.x.T)
+        squares = _row_squares(x)
+        squares[self.blank] = 1.0
+        longest = int(np.diff(x.indptr).max(initial=0))
+        # Never so small that distances which count as equal could fall on both sides of the limit.
+        slack = max((longest + 16) * float(np.finfo(np.float64).eps), 1e-11)
+        floor = (longest + 16) * float(np.finfo(np.float64).tiny)
+        index = np.empty((x.shape[0], k), dtype=np.int32)
+        csr = (x.data, x.indices, x.indptr)
+        transposed = (transpose.data, transpose.indices, transpose.indptr)
+        threads.for_ranges(
+            lambda a, b: kernels.select_sparse(
+                csr, transposed, self.blank, squares, np.sqrt(squares), slack, floor, k, a, b, index
+            ),
+            x.shape[0],
+            grain=64,
+        )
+        return index
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on the edges."""
+        x = self.x
+        out = np.empty(len(edges.indices))
+        threads.for_ranges(
+            lambda a, b: kernels.edge_squares_sparse(
+                x.data, x.indices, x.indptr, self.blank, edges.indptr, edges.indices, a, b, out
+            ),
+            x.shape[0],
+            grain=256,
+        )
+        return _half_squared(out) if self.cosine else out
+
+    def is_constant(self) -> bool:
+        """Say whether all rows are the same, or under cosine point the same way."""
+        return sparse_rows_are_equal(self.x, self.cosine)
+
+
+def _unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Scale rows to unit length; say which are zero and stay so."""
+    # The largest entry is taken out first: squares of very large or small numbers would not be finite.
+    largest = np.maximum(x.max(axis=1), -x.min(axis=1)).astype(np.float64)
+    blank = largest == 0
+    scaled = x / np.where(blank, 1.0, largest)[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    scaled /= np.where(blank, 1.0, norms)[:, None]
+    return scaled, blank
+
+
+def _sparse_unit_rows(x: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    """Scale rows to unit length; say which are zero and stay so."""
+    counts = np.diff(x.indptr)
+    largest = np.asarray(abs(x).max(axis=1).todense(), dtype=np.float64).ravel()
+    blank = largest == 0
+    data = x.data / np.repeat(np.where(blank, 1.0, largest), counts)
+    scaled = sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
+    data /= np.repeat(np.where(blank, 1.0, np.sqrt(_row_squares(scaled))), counts)
+    return scaled, blank
+
+
+def _row_squares(x: sparse.csr_array) -> NDArray[np.float64]:
+    """Return the squared norm of each row."""
+    squares = sparse.csr_array((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape)
+    return np.asarray(squares.sum(axis=1)).ravel()
+
+
+def _half_squared(squares: Floats) -> Floats:
+    """Turn squared differences of unit vectors, 2 (1 - cos), into squared cosine distances."""
+    return (0.5 * squares) ** 2
