@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 
-.PHONY: demo test test-all lint extras oldest bench clean
+.PHONY: demo docs test test-all lint extras oldest bench clean
 
 # Six real views of handwritten digits, fused, in a minute or two from nothing.
 demo: $(VENV)/.core
@@ -24,8 +24,12 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-extras: $(VENV)/.extras
-	$(BIN)/python -m pytest tests/datasets
+extras: $(VENV)/.extras $(VENV)/.docs
+	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py
+
+# The documentation, without network, into docs/_build/html.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 
 oldest: $(VENV)-oldest/.done
 	$(VENV)-oldest/bin/python -m pytest -p no:cacheprovider
@@ -51,6 +55,10 @@ $(VENV)/.lint: pyproject.toml | $(VENV)/.test
 
 $(VENV)/.extras: pyproject.toml | $(VENV)/.test
 	$(PIP) install --editable '.[test,all]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.test
+	$(PIP) install --editable '.[test,docs]'
 	touch $@
 
 $(VENV)-oldest/.done: pyproject.toml requirements-oldest.txt

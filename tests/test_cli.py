@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -284,6 +286,37 @@ def test_real_files_give_the_scores_that_python_gives(dataset, here, capsys, nam
     )
     assert told["scores"]["NMI"] == pytest.approx(nmi(y, model.labels_))
     assert told["scores"]["ACC"] == pytest.approx(accuracy(y, model.labels_))
+
+
+def commands_shown():
+    """Return every command line of README and documentation that can be run as it stands."""
+    root = Path(__file__).parents[1]
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    blocks = [
+        block for page in pages for block in re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.M | re.S)
+    ]
+    lines = [line.split("#")[0].strip() for block in blocks for line in block.splitlines()]
+    return sorted(
+        {line for line in lines if re.match(r"consilience (demo|cluster|datasets|--version)", line)}
+    )
+
+
+def test_there_are_commands_to_run():
+    assert len(commands_shown()) >= 4
+
+
+@pytest.mark.parametrize("line", commands_shown())
+def test_every_command_line_shown_runs(here, line):
+    made = make_multiview(80, n_views=2, n_clusters=4, separation=4.0, random_state=0)
+    ids = [f"p{i}" for i in range(80)]
+    for name, array in zip(("rna.csv", "protein.csv"), made.views.values(), strict=True):
+        with Path(name).open("w", newline="") as file:
+            rows = [[i, *row] for i, row in zip(ids, array, strict=True)]
+            csv.writer(file).writerows([["patient", *range(array.shape[1])], *rows])
+    cells = np.empty((1, 2), dtype=object)
+    cells[0, :] = list(made.views.values())
+    io.savemat("UCI_Digits.mat", {"fea": cells, "gt": made.y[:, None] + 1})
+    assert run(*shlex.split(line)[1:]) == 0
 
 
 def test_matlab_files_with_all_views(here, capsys):

@@ -2,6 +2,13 @@
 
 from .average import AverageGraph
 from .fusion import PAPER, DistanceGraphFusion, SimilarityGraphFusion
-from .spectral import spectral_clustering
+from .spectral import spectral_clustering, spectral_embedding
 
-__all__ = ["PAPER", "AverageGraph", "DistanceGraphFusion", "SimilarityGraphFusion", "spectral_clustering"]
+__all__ = [
+    "PAPER",
+    "AverageGraph",
+    "DistanceGraphFusion",
+    "SimilarityGraphFusion",
+    "spectral_clustering",
+    "spectral_embedding",
+]

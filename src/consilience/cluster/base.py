@@ -154,11 +154,14 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         taking_part = np.array([space is not None for space in spaces])
         if not taking_part.any():
             raise ValueError("Every view is constant: all samples look the same, so there are no clusters.")
-        for name in np.array(views.names, dtype=object)[~taking_part]:
+        for left_out in np.flatnonzero(~taking_part).tolist():
+            seen = views.seen(left_out)
+            if seen is not None and seen.sum() < 2:
+                reason = "has seen fewer than two samples"
+            else:
+                reason = "is constant: all samples look the same in it"
             warnings.warn(
-                f"View {name!r} is constant: all samples look the same in it. It is left out.",
-                UserWarning,
-                stacklevel=3,
+                f"View {views.names[left_out]!r} {reason}. It is left out.", UserWarning, stacklevel=3
             )
         return PreparedViews(
             spaces=tuple(space for space in spaces if space is not None),

@@ -158,6 +158,11 @@ class GraphFusion(UnifiedGraphClusterer):
         return self._expand(self._result().view_contributions, 0.0)
 
     @property
+    def inconsistent_shares_(self) -> NDArray[np.float64]:
+        """How much of each view's weight was found inconsistent; NaN for a view left out."""
+        return self._expand(self._result().inconsistent_shares, np.nan)
+
+    @property
     def history_(self) -> NDArray[np.float64]:
         """The objective at the start and after each round."""
         return self._result().history
@@ -207,8 +212,9 @@ _PARAMETERS = """
     view_weights : "uniform", array-like of shape (v,) or dict, default="uniform"
         How much each view counts (the paper's lambda); positive.
     solver : {"dca", "exact"}, default="dca"
-        The edge step: the paper's three DCA steps, or the exact minimiser, which finds far lower
-        objectives and moves far more into the inconsistent parts.
+        "dca" is the paper's scheme. "exact" goes on from where that ends, with the exact minimiser on every
+        edge: the objective ends lower, mostly far lower with a large gamma, and much more of what a view
+        alone says reaches its inconsistent part.
     tol : float, default=0.05
         The rounds end once one of them makes less than this share of the whole gain, after five at least.
     max_iter : int, default=100
@@ -248,7 +254,10 @@ _PARAMETERS = """
         Weight times scale, as shares: how much of the unified graph comes from each view.
     view_names_ : ndarray of str of shape (v,)
         Names of the views.
-    history_ : ndarray of shape (n_iter_ + 1,)
+    inconsistent_shares_ : ndarray of shape (v,)
+        How much of each view's weight was found inconsistent; a view far above the others disagrees with
+        them.
+    history_ : ndarray of shape (rounds + 1,)
         Objective at the start and after each round.
     n_iter_ : int
         Number of rounds.

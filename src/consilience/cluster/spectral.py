@@ -250,7 +250,9 @@ def _warn_if_disconnected(laplacian: NormalizedLaplacian, n_components: int, n_d
     if laplacian.n_isolated:
         facts.append(f"has {laplacian.n_isolated} isolated samples, which only go to the nearest cluster")
     if facts:
-        warnings.warn(f"The graph {' and '.join(facts)}. Raise n_neighbors to connect it.", stacklevel=3)
+        too_many = laplacian.n_connected > n_components or laplacian.n_isolated
+        advice = "Raise n_neighbors to connect it" if too_many else "Raise n_neighbors if that is unexpected"
+        warnings.warn(f"The graph {' and '.join(facts)}. {advice}.", stacklevel=3)
 
 
 def _fix_signs(vectors: FloatArray) -> FloatArray:

@@ -24,8 +24,7 @@ def scores(truth: Any, labels: Any) -> dict[str, float]:
 
 def view_rows(model: Any, views: Views) -> list[dict[str, Any]]:
     """Return one row per view: what it is and what it contributed."""
-    shares = np.full(views.n_views, np.nan)
-    shares[model.view_weights_ > 0] = model.fusion_.inconsistent_shares
+    shares = model.inconsistent_shares_
     return [
         {
             "view": name,
