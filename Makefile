@@ -15,8 +15,8 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-# Everything: what `test` runs, then lint and types, what needs extras, and the oldest versions promised.
-test-all: test lint extras oldest
+# Everything: what `test` runs, then lint and types, what needs extras, docs, demo, the oldest versions promised.
+test-all: test lint extras docs demo oldest
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
