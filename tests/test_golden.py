@@ -114,6 +114,17 @@ def test_weights_from_distances(golden, name, method):
 
 
 @by_file
+def test_weights_from_features(golden, dataset, name, method):
+    stored = golden(f"{name}_{method}")
+    edges, order = edges_of(stored)
+    for array, weights in zip(Views(dataset(name)[0]).arrays, stored["weights"], strict=True):
+        ours = standardize(as_space(array, METRICS[name]).on_edges(edges))
+        if method == "SGF":
+            ours = gaussian_similarity(ours)
+        assert relative_error(ours, weights[order]) < 1e-8
+
+
+@by_file
 def test_unified_graph_from_the_fused_vector(golden, name, method):
     stored = golden(f"{name}_{method}")
     edges, order = edges_of(stored)

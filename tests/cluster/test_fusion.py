@@ -297,6 +297,8 @@ BAD_PARAMETERS = [
     ({"view_weights": [1, 2]}, "one number for each of the 3 views .*view_0, view_1, view_2"),
     ({"view_weights": [1, 0, 1]}, "weight of view 'view_1' is 0; weights must be positive"),
     ({"view_weights": [1, 1, -3]}, "weight of view 'view_2' is -3"),
+    ({"view_weights": [1e300, 1, 1]}, "weight of view 'view_0' is 1e.300; weights beyond"),
+    ({"view_weights": [1, 1, [2, 3]]}, "view_weights must be numbers"),
     ({"view_weights": {"view_0": 1, "other": 1}}, "give one weight for each"),
     ({"n_jobs": 0}, "n_jobs must be None or a non-zero integer"),
     ({"callback": 3}, "callback must be callable"),
@@ -368,6 +370,51 @@ def test_bad_matrices_get_one_clear_line_that_names_the_view(easy, metric, spoil
     with pytest.raises(ValueError, match=message) as caught:
         SimilarityGraphFusion(n_clusters=3, metric=metric).fit({"mine": spoil(distances)})
     assert "'mine'" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@both
+def test_a_cap_holds_for_the_rounds_of_either_kind(method, hard):
+    seen = []
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=6 exact rounds"):
+        model = method(
+            n_clusters=4,
+            max_iter=6,
+            tol=1e-9,
+            solver="exact",
+            callback=lambda i, _: seen.append(i),
+            random_state=0,
+        ).fit(hard.views)
+    assert model.n_iter_ == 12 and seen == list(range(1, 13))
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+def test_precomputed_frames_are_matched_on_both_axes(easy, kind):
+    ids = [f"s{i}" for i in range(150)]
+    d = pairwise_distances(easy.views["view_0"])
+    np.fill_diagonal(d, 0)
+    square = pd.DataFrame(np.exp(-d) if kind == "similarity" else d, index=ids, columns=ids)
+    features = pd.DataFrame(easy.views["view_1"], index=ids)
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(150), rng.permutation(150)
+    metric = ["euclidean", f"precomputed_{kind}"]
+    model = SimilarityGraphFusion(n_clusters=3, metric=metric, n_neighbors=6, random_state=0)
+    plain = clone(model).fit([features, square])
+    for other in (square.iloc[rows, rows], square.iloc[rows], square.iloc[:, columns]):
+        shuffled = clone(model).fit([features, other])
+        assert abs(plain.graph_ - shuffled.graph_).max() < 1e-12
+        np.testing.assert_array_equal(plain.labels_, shuffled.labels_)
+    with pytest.raises(ValueError, match=r"pairwise=\['b'\]"):
+        clone(model).fit(Views({"a": features, "b": square.iloc[:, columns]}))
+    square.iloc[3, 5] = -1.0
+    with pytest.raises(ValueError, match=r"between samples 's3' and 's5'"):
+        clone(model).fit([features, square])
+
+
+def test_a_second_fit_leaves_no_names_of_the_first(easy):
+    frame = pd.DataFrame(easy.views["view_0"], columns=list("abcdefghij"))
+    model = SimilarityGraphFusion(n_clusters=3, random_state=0).fit(frame)
+    assert model.feature_names_in_.tolist() == list("abcdefghij")
+    assert not hasattr(model.fit(easy.views), "feature_names_in_")
 
 
 @both

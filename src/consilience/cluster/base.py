@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -16,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from .. import threads
 from ..neighbors import Space, as_space, resolve_metrics
-from ..views import Views, as_views
+from ..views import Views
 from .progress import Progress
 
 SCALES = ("none", "standard")
@@ -83,7 +84,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted clusterer.
         """
-        views = as_views(X)
+        views = X if isinstance(X, Views) else Views(X, pairwise=_precomputed_views(self.metric, X))
         self._check_parameters(views)
         with threads.limit(self.n_jobs):
             progress = Progress(self._n_stages(views), bool(self.verbose))
@@ -95,6 +96,8 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         self.timings_ = progress.seconds
         if views.n_views == 1 and views.feature_names[0] is not None:
             self.feature_names_in_ = np.asarray(views.feature_names[0], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
     @abstractmethod
@@ -149,7 +152,8 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 continue
             if self.scale == "standard" and not self.metrics_[i].startswith("precomputed"):
                 array = _standard_scaled(array, seen)
-            space = as_space(array, self.metrics_[i], name=name, seen=seen)
+            self._check_columns(views, i)
+            space = as_space(array, self.metrics_[i], name=name, seen=seen, sample_ids=views.sample_ids)
             spaces.append(None if space.is_constant() else space)
         taking_part = np.array([space is not None for space in spaces])
         if not taking_part.any():
@@ -171,10 +175,39 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             n_samples=views.n_samples,
         )
 
+    def _check_columns(self, views: Views, i: int) -> None:
+        """Raise a ValueError if a precomputed view's columns are samples in another order than its rows."""
+        columns, ids = views.feature_names[i], views.sample_ids
+        if (
+            not self.metrics_[i].startswith("precomputed")
+            or views.pairwise[i]
+            or columns is None
+            or ids is None
+        ):
+            return
+        if list(columns) != [str(label) for label in ids]:
+            raise ValueError(
+                f"The columns of view {views.names[i]!r} are in another order than its rows; say that it is "
+                f"a matrix between samples, Views(..., pairwise=[{views.names[i]!r}]), to match both by id."
+            )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _precomputed_views(metric: Any, X: Any) -> Any:
+    """Say which views are matrices between samples, as far as metric and data tell before they are read."""
+    if isinstance(metric, str):
+        return metric.startswith("precomputed_")
+    if isinstance(metric, Mapping):
+        given = [name for name, one in metric.items() if str(one).startswith("precomputed_")]
+        return [name for name in given if isinstance(X, Mapping) and name in X]
+    if isinstance(metric, Iterable) and isinstance(X, list | tuple | Mapping):
+        flags = [str(one).startswith("precomputed_") for one in metric]
+        return flags if len(flags) == len(X) else False
+    return False
 
 
 def _seen_parts(views: Views) -> list[Any]:

@@ -202,15 +202,16 @@ _PARAMETERS = """
         One metric for all views, or one for each: "auto" (cosine for non-negative views with more than
         80 % zeros, else Euclidean), "euclidean", "cosine", another metric name of scikit-learn, or
         "precomputed_distance", "precomputed_squared_distance", "precomputed_similarity". Distances are
-        squared before use, unless they say that they are.
+        squared before use, unless they say that they are. A dense matrix of similarities that is 0 on the
+        diagonal and nowhere else is taken for distances, and refused; the diagonal is not used otherwise.
     scale : {"none", "standard"}, default="none"
         "standard" scales each feature to unit variance first.
     beta : float, default=1.0
         What inconsistency costs.
     gamma : float, default=100.0
         What it costs that two views are inconsistent on the same edge.
-    view_weights : "uniform", array-like of shape (v,) or dict, default="uniform"
-        How much each view counts (the paper's lambda); positive.
+    view_weights : "uniform", None, array-like of shape (v,) or dict, default="uniform"
+        How much each view counts (the paper's lambda), from 1e-9 to 1e9. None is "uniform".
     solver : {"dca", "exact"}, default="dca"
         "dca" is the paper's scheme. "exact" goes on from where that ends, with the exact minimiser on every
         edge: the objective ends lower, mostly far lower with a large gamma, and much more of what a view
@@ -218,7 +219,7 @@ _PARAMETERS = """
     tol : float, default=0.05
         The rounds end once one of them makes less than this share of the whole gain, after five at least.
     max_iter : int, default=100
-        Cap on the number of rounds.
+        Cap on the number of rounds; with ``solver="exact"``, of the paper's and of the exact rounds each.
     assign_labels : {"kmeans"}, default="kmeans"
         How labels are read off the spectral embedding.
     n_init : int or "auto", default=30

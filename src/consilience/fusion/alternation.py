@@ -208,7 +208,7 @@ def _warn_about(result: FusionResult, schedule: Schedule) -> None:
                 "Raise max_iter or tol"
             )
         warnings.warn(
-            f"The fusion did not settle in max_iter={schedule.max_iter} rounds: {reason}.",
+            f"The fusion did not settle in max_iter={schedule.max_iter} {result.solver} rounds: {reason}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -217,7 +217,7 @@ def _warn_about(result: FusionResult, schedule: Schedule) -> None:
         name = result.view_names[int(np.argmax(contributions))]
         warnings.warn(
             f"The fusion collapsed onto one view: {name!r} contributes {contributions.max():.4f} of the "
-            "unified graph. Raise beta (at least 0.1) or lower gamma.",
+            "unified graph. Raise beta (at least 0.1), lower gamma, or give the views more even weights.",
             UserWarning,
             stacklevel=4,
         )

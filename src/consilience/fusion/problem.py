@@ -168,7 +168,10 @@ def check_view_weights(view_weights: ArrayLike | None, names: Sequence[str]) -> 
     """Return one positive weight per view, or raise a ValueError that names the view at fault."""
     if view_weights is None:
         return np.ones(len(names))
-    given = np.asarray(view_weights)
+    try:
+        given = np.asarray(view_weights)
+    except ValueError:
+        given = np.asarray(view_weights, dtype=object)
     if given.dtype.kind not in "iuf":
         raise ValueError(f"view_weights must be numbers, one per view, got {view_weights!r}.")
     result = given.astype(float)
@@ -182,6 +185,11 @@ def check_view_weights(view_weights: ArrayLike | None, names: Sequence[str]) -> 
             raise ValueError(
                 f"The weight of view {name!r} is {value:g}; weights must be positive and finite. "
                 "To leave a view out, do not pass it."
+            )
+        if not 1e-9 <= value <= 1e9:
+            raise ValueError(
+                f"The weight of view {name!r} is {value:g}; weights beyond 1e-9 to 1e9 leave nothing of the "
+                "other views. To leave a view out, do not pass it."
             )
     return result
 

@@ -18,7 +18,14 @@ __all__ = ["Space", "as_space", "metric_names", "resolve_metrics"]
 _SPARSE_METRICS = ("manhattan", "haversine")  # beside Euclidean and cosine
 
 
-def as_space(array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bool_] | None = None) -> Space:
+def as_space(
+    array: Any,
+    metric: str,
+    *,
+    name: str = "view",
+    seen: NDArray[np.bool_] | None = None,
+    sample_ids: NDArray[Any] | None = None,
+) -> Space:
     """Return a view as a space with one of the metrics of `metric_names`.
 
     Parameters
@@ -31,6 +38,8 @@ def as_space(array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bo
         For messages.
     seen : ndarray of bool of shape (n,), default=None
         Which samples the view has seen; None: all.
+    sample_ids : ndarray of shape (n,), default=None
+        Names of the samples, for messages; None: their numbers.
 
     Examples
     --------
@@ -43,9 +52,10 @@ def as_space(array: Any, metric: str, *, name: str = "view", seen: NDArray[np.bo
         # A view that has seen nobody is a space of its first sample, who has no neighbours either.
         members = np.flatnonzero(seen) if seen.any() else np.zeros(1, dtype=int)
         inside = array[members][:, members] if metric in PRECOMPUTED else array[members]
-        return SeenSpace(as_space(inside, metric, name=name), seen)
+        ids = None if sample_ids is None else sample_ids[members]
+        return SeenSpace(as_space(inside, metric, name=name, sample_ids=ids), seen)
     if metric in PRECOMPUTED:
-        return _precomputed(array, metric, name)
+        return _precomputed(array, metric, name, sample_ids)
     if metric in ("euclidean", "cosine"):
         cosine = metric == "cosine"
         return SparseSpace(array, cosine) if sparse.issparse(array) else DenseSpace(array, cosine)
@@ -71,12 +81,19 @@ def _without_rounding_errors(distances: NDArray[Any]) -> NDArray[Any]:
     return cleaned
 
 
-def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
+def _precomputed(matrix: Any, metric: str, name: str, sample_ids: NDArray[Any] | None) -> PrecomputedSpace:
     kind = "similarity" if metric == "precomputed_similarity" else "distance"
     n, m = matrix.shape
     if n != m:
-        raise ValueError(f"View {name!r} is {n} x {m}; {metric!r} takes a square matrix, samples x samples.")
+        raise ValueError(
+            f"View {name!r} is {n} x {m}; {metric!r} takes a square matrix, samples x samples. To pick "
+            f"samples of it, say that it is one: Views(..., pairwise=[{name!r}])."
+        )
     is_sparse = sparse.issparse(matrix)
+
+    def label(i: int) -> str:
+        return str(i) if sample_ids is None else repr(sample_ids.tolist()[i])
+
     if is_sparse and kind == "distance":
         raise ValueError(
             f"View {name!r} holds distances in a sparse matrix, where an absent entry would mean distance 0; "
@@ -92,15 +109,15 @@ def _precomputed(matrix: Any, metric: str, name: str) -> PrecomputedSpace:
         else:
             i, j = divmod(place, n)
         raise ValueError(
-            f"View {name!r} has the negative {kind} {values.min():.6g} between samples {i} and {j}; "
-            f"{'similarities' if kind == 'similarity' else 'distances'} must not be negative."
+            f"View {name!r} has the negative {kind} {values.min():.6g} between samples {label(i)} and "
+            f"{label(j)}; {'similarities' if kind == 'similarity' else 'distances'} must not be negative."
         )
     diagonal = matrix.diagonal()
     if kind == "distance" and np.any(diagonal != 0):
         sample = int(np.argmax(diagonal != 0))
         raise ValueError(
-            f"View {name!r} has the distance {diagonal[sample]:.6g} from sample {sample} to itself, which "
-            "must be 0. If these are similarities, pass metric='precomputed_similarity'."
+            f"View {name!r} has the distance {diagonal[sample]:.6g} from sample {label(sample)} to itself, "
+            "which must be 0. If these are similarities, pass metric='precomputed_similarity'."
         )
     # Nobody stores distances sparsely; and of two samples nothing can be told.
     looks_distant = not is_sparse and n > 2 and not np.any(diagonal)

@@ -103,7 +103,10 @@ def check_pairwise(pairwise: Any, tables: list[Table]) -> tuple[bool, ...]:
     for table, square in zip(tables, flags, strict=True):
         n, d = table.values.shape
         if square and n != d:
-            raise ValueError(f"view {table.name!r} is pairwise and must be square, but has shape {(n, d)}")
+            raise ValueError(
+                f"view {table.name!r} is pairwise, samples x samples, and must be a square matrix, but has "
+                f"shape {(n, d)}"
+            )
     return flags
 
 

@@ -44,7 +44,8 @@ class Views:
         The views, each 2-D with one row per sample. A single 2-D array, sparse matrix, DataFrame or list of
         rows is one view. The index of a DataFrame holds sample ids, unless it merely counts 0, 1, 2, ...;
         rows are matched by id, in the order of the first view that has ids. Nothing is copied that is
-        already in order, and the input is never changed.
+        already in order, and the input is never changed. Entries must be numbers; an array of objects is
+        taken if all of them are.
     names : sequence of str, optional
         Names of the views; by default the keys of a mapping, otherwise ``view_0``, ``view_1``, ...
     sample_ids : sequence, optional
