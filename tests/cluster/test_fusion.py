@@ -151,6 +151,30 @@ def test_sparse_equals_dense(method, container):
 
 
 @both
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_sparse_views_are_never_made_dense(method, metric, scale, monkeypatch):
+    view = sparse.random(150, 7919, 0.01, format="csr", random_state=0) + sparse.csr_matrix((150, 7919))
+    for kind in {
+        kind for base in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array) for kind in base.__mro__
+    }:
+        for name in ("toarray", "todense"):
+            if name in vars(kind):
+                monkeypatch.setattr(kind, name, refuse_to_densify(getattr(kind, name)))
+    with pytest.raises(AssertionError, match="made dense"):
+        view.toarray()
+    method(n_clusters=3, metric=metric, scale=scale, n_init=1, random_state=0).fit([view, view])
+
+
+def refuse_to_densify(original):
+    def convert(self, *args, **kwargs):
+        assert 7919 not in self.shape or self.shape[0] < 20, "a sparse view was made dense"
+        return original(self, *args, **kwargs)
+
+    return convert
+
+
+@both
 def test_distances_precomputed_or_not(method, easy):
     arrays = list(easy.views.values())
     model = method(n_clusters=3, random_state=0)
