@@ -26,7 +26,7 @@ from .sums import Sums, Vector
 
 EdgeArray = NDArray[np.floating[Any]]
 
-_GRAIN = 64  # blocks: below this many, starting a thread costs more than it saves
+_GRAIN = 512  # blocks: below this many, starting a thread costs more than it saves
 
 
 @dataclass

@@ -46,9 +46,16 @@ class DenseSpace:
         floor = np.float32(terms * np.finfo(np.float32).tiny)
         index = np.empty((len(x32), k), dtype=np.int32)
 
+        scratch: list[NDArray[np.float32]] = []  # used again, because fresh memory costs time to map
+
         def search(first: int, last: int) -> None:
-            for start, stop in row_blocks(len(x32), 4, first, last):
-                products = x32[start:stop] @ x32.T
+            blocks = list(row_blocks(len(x32), 4, first, last))
+            longest = max(stop - start for start, stop in blocks)
+            buffer = scratch.pop() if scratch else np.empty((0, len(x32)), dtype=np.float32)
+            if len(buffer) < longest:
+                buffer = np.empty((longest, len(x32)), dtype=np.float32)
+            for start, stop in blocks:
+                products = np.matmul(x32[start:stop], x32.T, out=buffer[: stop - start])
                 kernels.select_dense(
                     products,
                     self.x,
@@ -63,6 +70,7 @@ class DenseSpace:
                     stop - start,
                     index,
                 )
+            scratch.append(buffer)
 
         with threads.libraries_on_one_thread():
             threads.for_ranges(search, len(x32), grain=32)
