@@ -141,6 +141,9 @@ def _add_cluster(commands: Any) -> None:
     cluster.add_argument("--metric", default="auto", metavar="M[,M...]", help="one metric, or one per view")
     cluster.add_argument("--labels", type=Path, metavar="FILE", help="true labels, to score against")
     cluster.add_argument("--id-column", metavar="NAME", help="column of the sample ids")
+    cluster.add_argument(
+        "--max-bytes", type=int, default=8 << 30, metavar="N", help="largest file, unpacked (default: 8 GiB)"
+    )
     _add_output(cluster, "consilience-result")
     _add_common(cluster)
 

@@ -967,13 +967,11 @@ def test_broken_views(tmp_path, make, words, keywords):
         assert word in text, text
 
 
-@pytest.mark.parametrize(
-    "make, words, keywords", [case for case in BROKEN if "max_bytes" not in case.values[2]]
-)
+@pytest.mark.parametrize("make, words, keywords", BROKEN)
 def test_broken_views_at_the_command(tmp_path, monkeypatch, capsys, make, words, keywords):
     made = make(tmp_path)
     files = made if isinstance(made, list) else [made]
-    options = ["--id-column", keywords["id_column"]] if "id_column" in keywords else []
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in keywords.items()]
     monkeypatch.chdir(tmp_path)
     before = sorted(os.listdir())
     assert main(["cluster", *map(str, files), "--clusters", "2", *options]) == 2

@@ -24,7 +24,7 @@ METHODS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, fit, write the results and tell about them."""
     check_target(arguments.out, arguments.force)
-    read = read_views(arguments.files, id_column=arguments.id_column)
+    read = read_views(arguments.files, id_column=arguments.id_column, max_bytes=arguments.max_bytes)
     views, truth = read.views, read.labels
     if arguments.labels is not None:
         truth = read_labels(arguments.labels, id_column=arguments.id_column, sample_ids=views.sample_ids)
