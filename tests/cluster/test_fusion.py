@@ -442,6 +442,17 @@ def test_a_second_fit_leaves_no_names_of_the_first(easy):
 
 
 @both
+def test_a_fit_that_fails_leaves_the_model_as_it_was(method, easy, hard):
+    model = method(n_clusters=3, n_neighbors=7, random_state=0).fit(easy.views)
+    before = dict(vars(model))
+    model.set_params(n_neighbors=9, metric="manhattan", callback=lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(hard.views)
+    assert (model.n_neighbors_, model.metrics_) == (7, ("euclidean",) * 3)
+    assert model.labels_ is before["labels_"] and model.graph_ is before["graph_"]
+
+
+@both
 def test_rounds_that_do_not_settle_warn_with_a_remedy(method, hard):
     with pytest.warns(ConvergenceWarning, match=r"max_iter=6 .*of the whole gain.*Raise max_iter or tol"):
         model = method(n_clusters=4, max_iter=6, tol=1e-6, random_state=0).fit(hard.views)

@@ -84,6 +84,17 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted clusterer.
         """
+        before = vars(self).copy()
+        try:
+            self._fit(X)
+        except BaseException:
+            # What an earlier fit found is still true; half of a failed one would not be.
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any) -> None:
         views = X if isinstance(X, Views) else Views(X, pairwise=_precomputed_views(self.metric, X))
         self._check_parameters(views)
         with threads.limit(self.n_jobs):
@@ -98,7 +109,6 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(views.feature_names[0], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return self
 
     @abstractmethod
     def _fit_views(
