@@ -84,13 +84,13 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted clusterer.
         """
-        before = vars(self).copy()
+        before = dict(self.__dict__)
         try:
             self._fit(X)
         except BaseException:
             # What an earlier fit found is still true; half of a failed one would not be.
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         return self
 
