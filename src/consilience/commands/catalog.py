@@ -15,7 +15,7 @@ VARIABLE = "CONSILIENCE_DATA"
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set: its shape, metric and source."""
+    """A data set: its shape, the metric that suits it, its source, and its licence to our knowledge."""
 
     name: str
     n_samples: int
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     show()
     where = f"is {folder}" if folder else "is not set"
     show(f"Put files such as UCI_Digits.mat into one folder and name it by {VARIABLE}, which {where}.")
-    show("Only the first is bundled. Licences are as stated at the source; where it says nothing, ask there.")
+    show("Only the first is bundled. Licences are to our knowledge only: check at the source before use.")
     return 0
 
 
