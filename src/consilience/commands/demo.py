@@ -159,6 +159,7 @@ def tell(summary: dict[str, Any], out: Path) -> None:
     for sentence in summary["findings"]:
         show(sentence)
     show()
+    show("The six views were picked to show what fusing does: a demonstration, not evidence that it wins.")
     show(f"Results are in {out}: open report.html; labels.csv holds the labels behind every score.")
 
 
@@ -183,7 +184,8 @@ def demo_page(summary: dict[str, Any]) -> str:
         "its own edge weights that the other views do not confirm (solver='exact'). NMI: 1 if the clusters "
         "are the digits, 0 if they tell nothing about them (normalised by the larger entropy). ACC: the "
         "share of images in the right cluster, clusters matched with digits as well as possible. "
-        f"Seed {summary['seed']}; {told}.</p>"
+        "The six descriptions were picked to show what fusing does: a demonstration, no evidence that it "
+        f"wins. Seed {summary['seed']}; {told}.</p>"
     )
     return page("Six views of handwritten digits, fused", parts)
 

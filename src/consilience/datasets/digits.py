@@ -47,8 +47,9 @@ The views are of about the same quality, and each is blind to something else: `m
 digit is turned, `autocorr` does not when it is moved or put upside down, `crossings` see no lengths,
 `projections` see no corners, `zones` no detail, and `directions` hardly where a stroke is.
 
-These six were chosen to complement each other. They show what fusing views does; they are no neutral evidence
-that fusing wins.
+No label enters a view, but which six descriptors to bundle, and their coarse settings, were chosen among
+several hundred combinations by how well they cluster, fused and alone, against the labels. They show what
+fusing views does; scores on them are no evidence that fusing wins.
 """
 
 
