@@ -2,6 +2,7 @@
 
 from .average import AverageGraph
 from .fusion import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from .registry import systems
 from .spectral import spectral_clustering, spectral_embedding
 
 __all__ = [
@@ -11,4 +12,5 @@ __all__ = [
     "SimilarityGraphFusion",
     "spectral_clustering",
     "spectral_embedding",
+    "systems",
 ]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..graph import EdgeSet
 from ..neighbors import Space
-from .base import PreparedViews
+from .base import PreparedViews, estimator
 from .unified import Floats, UnifiedGraphClusterer, edge_similarities
 
 
+@estimator
 class AverageGraph(UnifiedGraphClusterer):
     """Multi-view clustering on the mean of the views' similarity graphs; nothing is learned.
 
@@ -38,31 +39,6 @@ class AverageGraph(UnifiedGraphClusterer):
     >>> AverageGraph(n_clusters=10, random_state=0).fit(views).labels_.shape
     (1797,)
     """
-
-    def __init__(
-        self,
-        *,
-        n_clusters: int = 8,
-        n_neighbors: int | Literal["auto"] = "auto",
-        metric: Any = "auto",
-        scale: str = "none",
-        assign_labels: str = "kmeans",
-        n_init: int | Literal["auto"] = 30,
-        neighbor_search: str = "exact",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.scale = scale
-        self.assign_labels = assign_labels
-        self.n_init = n_init
-        self.neighbor_search = neighbor_search
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
         return edge_similarities(space, edges, seen)

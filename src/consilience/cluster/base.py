@@ -6,8 +6,8 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from .. import threads
 from ..neighbors import Space, as_space, resolve_metrics
 from ..views import Views
 from .progress import Progress
+from .spectral import assign_kmeans
 
 SCALES = ("none", "standard")
 NEIGHBOR_SEARCHES = ("exact",)
 ASSIGN_LABELS = ("kmeans",)
+Class = TypeVar("Class")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,24 +51,47 @@ class PreparedViews:
     mask: NDArray[np.bool_] | None
     n_samples: int
 
+    def expand(self, values: NDArray[Any], absent: float = 0.0) -> NDArray[Any]:
+        """Give the views that were left out their place back, on the last axis, with this value."""
+        return expand(values, self.taking_part, absent)
 
+
+def expand(values: NDArray[Any], taking_part: NDArray[np.bool_], absent: float = 0.0) -> NDArray[Any]:
+    """Give the views that took no part their place back, on the last axis, with this value."""
+    result = np.full(values.shape[:-1] + taking_part.shape, absent, dtype=values.dtype)
+    result[..., taking_part] = values
+    return result
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(cls: type[Class]) -> type[Class]:
+    """Give a class a constructor of keywords, from its annotated attributes and those of its bases.
+
+    So the parameters that all systems share are written once, and a system adds its own. scikit-learn reads
+    them off the signature, as it does off a constructor written by hand.
+    """
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@estimator
 class MultiviewClusterer(ClusterMixin, BaseEstimator):
     """Base of all multi-view clusterers.
 
-    A subclass has the common parameters in its constructor, says how many stages its fit has, and
-    implements `_fit_views`, which sets the fitted attributes, `labels_` among them.
+    A subclass, decorated with `estimator`, lists its own parameters with their defaults, says how many stages
+    its fit has, and implements `_fit_views`, which sets the fitted attributes, `labels_` among them.
     """
 
-    n_clusters: int
-    n_neighbors: int | str
-    metric: Any
-    scale: str
-    neighbor_search: str
-    assign_labels: str
-    n_init: int | Literal["auto"]
-    n_jobs: int | None
-    random_state: Any
-    verbose: bool
+    n_clusters: int = 8
+    n_neighbors: int | Literal["auto"] = "auto"
+    metric: Any = "auto"
+    scale: str = "none"
+    neighbor_search: str = "exact"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool = False
+
+    _takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
+    _takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
@@ -124,19 +149,33 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         """Raise a ValueError for the first parameter that does not fit the data."""
         n = views.n_samples
         c = self.n_clusters
-        if not _is_positive_integer(c):
-            raise ValueError(f"n_clusters must be a positive integer, got {c!r}.")
+        check_count("n_clusters", c)
         if n < 2:
             raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
         if c > n:
             raise ValueError(f"There are fewer samples (n_samples={n}) than clusters (n_clusters={c}).")
         _check_choice("scale", self.scale, SCALES)
         _check_choice("neighbor_search", self.neighbor_search, NEIGHBOR_SEARCHES)
-        _check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
-        if self.n_init != "auto" and not _is_positive_integer(self.n_init):
-            raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
         self.n_neighbors_ = self._resolve_n_neighbors(n)
         self.metrics_ = resolve_metrics(self.metric, _seen_parts(views), views.names)
+        self._check_views(views)
+
+    def _check_views(self, views: Views) -> None:
+        """Raise a ValueError if the system is not defined for such views."""
+        system = type(self).__name__
+        if views.mask is not None and not views.mask.all() and not self._takes_missing:
+            incomplete = int(np.argmin(views.mask.all(axis=0)))
+            raise ValueError(
+                f"{system} is not defined for samples that a view has not seen, and view "
+                f"{views.names[incomplete]!r} lacks {int((~views.mask[:, incomplete]).sum())}. Use "
+                "SimilarityGraphFusion, DistanceGraphFusion or AverageGraph, or leave these samples out."
+            )
+        if "precomputed_similarity" in self.metrics_ and not self._takes_similarities:
+            at_fault = views.names[self.metrics_.index("precomputed_similarity")]
+            raise ValueError(
+                f"View {at_fault!r} holds similarities, and {system} needs distances; use "
+                "SimilarityGraphFusion, or pass distances with metric='precomputed_distance'."
+            )
 
     def _resolve_n_neighbors(self, n: int) -> int:
         k = self.n_neighbors
@@ -205,6 +244,44 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@estimator
+class KMeansClusterer(MultiviewClusterer):
+    """Base of the clusterers that read their labels off an embedding by k-means."""
+
+    assign_labels: str = "kmeans"
+    n_init: int | Literal["auto"] = 30
+
+    def _check_parameters(self, views: Views) -> None:
+        super()._check_parameters(views)
+        _check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
+        if self.n_init != "auto" and not _is_positive_integer(self.n_init):
+            raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
+
+    def _read_labels(self, embedding: Any, random_state: Any, *, scale_rows: bool = True) -> NDArray[np.intp]:
+        """Return the labels that k-means finds in an embedding."""
+        return assign_kmeans(
+            embedding,
+            self.n_clusters,
+            n_init=self.n_init,
+            scale_rows=scale_rows,
+            random_state=random_state,
+        )
+
+
+def check_number(name: str, value: Any, *, least: float = 0.0, strictly: bool = False) -> None:
+    """Raise a ValueError unless a parameter is a finite number, not below (or above) the least allowed."""
+    known = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not known or value < least or (strictly and value == least):
+        bound = f"above {least:g}" if strictly else f"of at least {least:g}"
+        raise ValueError(f"{name} must be a finite number {bound}, got {value!r}.")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise a ValueError unless a parameter is a positive integer."""
+    if not _is_positive_integer(value):
+        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
 
 
 def _precomputed_views(metric: Any, X: Any) -> Any:

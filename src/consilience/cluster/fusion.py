@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from ..fusion.problem import check_penalty, check_view_weights
 from ..graph import EdgeSet, fused_similarity, standardize
 from ..neighbors import Space
 from ..views import Views
-from .base import PreparedViews
+from .base import PreparedViews, estimator, expand
 from .unified import UnifiedGraphClusterer, edge_similarities
 
 PAPER: Mapping[str, Any] = MappingProxyType(
@@ -42,49 +42,18 @@ What the paper chooses per data set is not in it: `n_neighbors` (6 in its tables
 Floats = NDArray[np.floating[Any]]
 
 
+@estimator
 class GraphFusion(UnifiedGraphClusterer):
     """Common part of SGF and DGF: they differ in what is fused, and in what is made of it."""
 
-    def __init__(
-        self,
-        *,
-        n_clusters: int = 8,
-        n_neighbors: int | Literal["auto"] = "auto",
-        metric: Any = "auto",
-        scale: str = "none",
-        beta: float = 1.0,
-        gamma: float = 100.0,
-        view_weights: ArrayLike | Mapping[str, float] | Literal["uniform"] = "uniform",
-        solver: Literal["dca", "exact"] = "dca",
-        tol: float = 0.05,
-        max_iter: int = 100,
-        assign_labels: str = "kmeans",
-        n_init: int | Literal["auto"] = 30,
-        neighbor_search: str = "exact",
-        backend: str = "numba",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-        callback: Callback | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.scale = scale
-        self.beta = beta
-        self.gamma = gamma
-        self.view_weights = view_weights
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.assign_labels = assign_labels
-        self.n_init = n_init
-        self.neighbor_search = neighbor_search
-        self.backend = backend
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    beta: float = 1.0
+    gamma: float = 100.0
+    view_weights: ArrayLike | Mapping[str, float] | Literal["uniform"] = "uniform"
+    solver: Literal["dca", "exact"] = "dca"
+    tol: float = 0.05
+    max_iter: int = 100
+    backend: str = "numba"
+    callback: Callback | None = None
 
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
         problem = pose(
@@ -134,9 +103,7 @@ class GraphFusion(UnifiedGraphClusterer):
 
     def _expand(self, values: Any, absent: float) -> Any:
         """Give views that were left out their place back, with this value."""
-        result = np.full(values.shape[:-1] + self._taking_part.shape, absent, dtype=values.dtype)
-        result[..., self._taking_part] = values
-        return result
+        return expand(values, self._taking_part, absent)
 
     def _result(self) -> FusionResult:
         check_is_fitted(self, "fusion_")
@@ -281,6 +248,7 @@ _PARAMETERS = """
 """
 
 
+@estimator
 class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     __doc__ = (
         r"""Multi-view clustering by similarity graph fusion (SGF).
@@ -327,6 +295,7 @@ class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put togeth
         return fused
 
 
+@estimator
 class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     __doc__ = (
         r"""Multi-view clustering by distance graph fusion (DGF).
@@ -357,12 +326,9 @@ class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     """
     )
 
+    _takes_similarities: ClassVar[bool] = False
+
     def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
-        if space.kind == "similarity":
-            raise ValueError(
-                f"View {name!r} holds similarities, and distance graph fusion needs distances; "
-                "use SimilarityGraphFusion, or pass distances with metric='precomputed_distance'."
-            )
         return standardize(space.on_edges(edges), seen)
 
     def _similarity(self, fused: Floats) -> Floats:

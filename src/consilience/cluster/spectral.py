@@ -59,7 +59,7 @@ class SpectralClustering:
 
 
 def spectral_embedding(
-    graph: Any, n_components: int, *, tol: float = 1e-9, random_state: Any = None
+    graph: Any, n_components: int, *, tol: float = 1e-9, warn: bool = True, random_state: Any = None
 ) -> SpectralEmbedding:
     r"""Return eigenvectors of :math:`L_{sym}` for its `n_components` smallest eigenvalues.
 
@@ -72,6 +72,8 @@ def spectral_embedding(
         components are represented and the other samples have rows of zeros.
     tol : float, default=1e-9
         Largest residual norm accepted, so also the largest error of an eigenvalue; not below 1e-12.
+    warn : bool, default=True
+        Whether to warn of a graph that is not connected.
     random_state : int, RandomState or None
         Draws the start vectors. It matters only where the eigenvectors are not unique.
 
@@ -104,7 +106,8 @@ def spectral_embedding(
     _check_count("n_components", n_components, n)
     sizes = np.bincount(laplacian.components[~laplacian.isolated], minlength=laplacian.n_connected)
     largest = np.sort(np.argsort(-sizes, kind="stable")[:n_components])
-    _warn_if_disconnected(laplacian, n_components, int(sizes.sum() - sizes[largest].sum()))
+    if warn:
+        _warn_if_disconnected(laplacian, n_components, int(sizes.sum() - sizes[largest].sum()))
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     with threads.libraries_on_one_thread():
         found = smallest_eigenvectors(
@@ -155,6 +158,7 @@ def assign_kmeans(
     *,
     n_init: int | Literal["auto"] = 30,
     max_iter: int = 1000,
+    scale_rows: bool = True,
     random_state: Any = None,
 ) -> IntArray:
     """Cluster the unit rows of an embedding by k-means.
@@ -170,6 +174,8 @@ def assign_kmeans(
         n < 30,000 and 3 from there.
     max_iter : int, default=1000
         Largest number of iterations of a restart.
+    scale_rows : bool, default=True
+        Whether to scale the rows to unit length first.
     random_state : int, RandomState or None
         Draws the starting centres.
 
@@ -183,7 +189,8 @@ def assign_kmeans(
     >>> assign_kmeans([[1.0, 0.0], [0.0, 2.0], [3.0, 0.1]], 2, random_state=0)
     array([0, 1, 0])
     """
-    rows = unit_rows(embedding.vectors if isinstance(embedding, SpectralEmbedding) else embedding)
+    given = embedding.vectors if isinstance(embedding, SpectralEmbedding) else embedding
+    rows = unit_rows(given) if scale_rows else np.array(given, dtype=np.float64, order="C")
     n = len(rows)
     _check_count("n_clusters", n_clusters, n)
     represented = rows.any(axis=1)

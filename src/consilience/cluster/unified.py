@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,21 @@ from numpy.typing import NDArray
 from ..graph import EdgeSet, gaussian_similarity, keep_largest, standardize, symmetrize
 from ..neighbors import Space
 from ..views import Views
-from .base import MultiviewClusterer, PreparedViews
+from .base import KMeansClusterer, PreparedViews, estimator
 from .progress import Progress
-from .spectral import assign_kmeans, spectral_embedding, unit_rows
+from .spectral import spectral_embedding, unit_rows
 
 Floats = NDArray[np.floating[Any]]
 
 
-class UnifiedGraphClusterer(MultiviewClusterer):
+@estimator
+class UnifiedGraphClusterer(KMeansClusterer):
     """Neighbours of each view, their union as shared edges, one graph on these, spectral clustering.
 
     A subclass says what a view brings onto the edges, and how that becomes one graph.
     """
+
+    _takes_missing: ClassVar[bool] = True
 
     @abstractmethod
     def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
@@ -56,9 +59,7 @@ class UnifiedGraphClusterer(MultiviewClusterer):
         with progress.stage("spectral"):
             embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
         with progress.stage("labels"):
-            self.labels_ = assign_kmeans(
-                embedding, self.n_clusters, n_init=self.n_init, random_state=random_state
-            )
+            self.labels_ = self._read_labels(embedding, random_state)
         self.eigenvalues_ = embedding.eigenvalues
         self.embedding_ = unit_rows(embedding.vectors)
 

@@ -1,0 +1,87 @@
+"""How much memory is free, and refusing work that would not fit before it begins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+SHARE = 0.5  # of what is free; the rest is for the views, for copies that libraries make, and for others
+
+
+def available_bytes() -> int | None:
+    """Return how many bytes this process could still take, or None where the system does not tell.
+
+    What the machine has free, or what is left of the limit of the control group that the process is in.
+
+    Examples
+    --------
+    >>> free = available_bytes()
+    >>> free is None or free > 0
+    True
+    """
+    known = [free for free in (_free_on_machine(), _free_in_group()) if free is not None]
+    return max(min(known), 1) if known else None
+
+
+def require(n_bytes: float, what: str, instead: str) -> None:
+    """Raise a MemoryError if work needs more than half of the memory that is free.
+
+    Parameters
+    ----------
+    n_bytes : float
+        The estimate.
+    what : str
+        Who needs it, for the message: the subject of "needs about".
+    instead : str
+        What to do about it: a sentence.
+
+    Examples
+    --------
+    >>> require(1e18, "A matrix of 350,000,000 x 350,000,000", "Take fewer samples.")
+    Traceback (most recent call last):
+    ...
+    MemoryError: A matrix of 350,000,000 x 350,000,000 needs about 888 PiB of memory, ...
+    """
+    free = available_bytes()
+    if free is not None and n_bytes > SHARE * free:
+        raise MemoryError(
+            f"{what} needs about {in_units(n_bytes)} of memory, more than half of the {in_units(free)} that "
+            f"are free. {instead}"
+        )
+
+
+def in_units(n_bytes: float) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> in_units(3.5 * 2**30)
+    '3.5 GiB'
+    """
+    power = 0
+    while n_bytes >= 1000 and power < len(_UNITS) - 1:
+        n_bytes, power = n_bytes / 1024, power + 1
+    digits = 0 if n_bytes >= 100 or power == 0 else 1
+    return f"{n_bytes:.{digits}f} {_UNITS[power]}"
+
+
+def _free_on_machine() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        pass
+    try:  # elsewhere: at least what the machine has
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _free_in_group() -> int | None:
+    group = Path("/sys/fs/cgroup")
+    try:
+        return int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
+    except (OSError, ValueError):  # no such limit, or none at all ("max")
+        return None

@@ -1,0 +1,64 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from consilience import threads
+from consilience.graph import project_to_simplex
+
+
+def sorted_projection(row):
+    """Return the projection by sorting, as textbooks have it."""
+    largest_first = np.sort(row)[::-1]
+    thresholds = (np.cumsum(largest_first) - 1) / np.arange(1, len(row) + 1)
+    return np.maximum(row - thresholds[np.flatnonzero(largest_first > thresholds)[-1]], 0)
+
+
+@given(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 9)), elements=st.floats(-5, 5)))
+def test_equals_the_projection_by_sorting(rows):
+    found = project_to_simplex(rows)
+    np.testing.assert_allclose(found, [sorted_projection(row) for row in rows], atol=1e-14)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+
+
+@given(arrays(float, 6, elements=st.floats(-3, 3)), arrays(float, 6, elements=st.floats(0.01, 1)))
+def test_no_point_of_the_simplex_is_nearer(row, other):
+    other = other / other.sum()
+    found = project_to_simplex(row[None])[0]
+    assert np.linalg.norm(row - found) <= np.linalg.norm(row - other) + 1e-12
+    # The condition that characterises a projection onto a convex set.
+    assert (row - found) @ (other - found) <= 1e-12
+
+
+def test_rows_of_different_supports_are_projected_each_on_its_own():
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 7, 500)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    values = rng.normal(size=indptr[-1])
+    found = project_to_simplex(values, indptr)
+    for a, b in itertools.pairwise(indptr):
+        if b > a:
+            np.testing.assert_allclose(found[a:b], sorted_projection(values[a:b]), atol=1e-14)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_number_of_threads_changes_nothing(n_jobs):
+    rows = np.random.default_rng(0).normal(size=(300, 50))
+    with threads.limit(n_jobs):
+        found = project_to_simplex(rows)
+    assert np.array_equal(found, project_to_simplex(rows))
+
+
+def test_huge_and_tiny_entries():
+    np.testing.assert_array_equal(project_to_simplex(np.array([[1e300, -1e300]])), [[1, 0]])
+    np.testing.assert_allclose(project_to_simplex(np.array([[1e9 + 0.25, 1e9 - 0.25]])), [[0.75, 0.25]])
+    np.testing.assert_allclose(project_to_simplex(np.full((1, 4), 1e-300)), [[0.25] * 4])
+
+
+def test_the_input_is_left_alone():
+    rows = np.array([[3, 1], [0, 0]])
+    project_to_simplex(rows)
+    np.testing.assert_array_equal(rows, [[3, 1], [0, 0]])
