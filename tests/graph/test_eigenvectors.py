@@ -3,7 +3,12 @@ import pytest
 from scipy import sparse
 
 from consilience.graph import eigenvectors as module
-from consilience.graph.eigenvectors import EigensolverError, smallest_eigenvectors
+from consilience.graph.eigenvectors import (
+    EigensolverError,
+    largest_of_matrix,
+    smallest_eigenvectors,
+    smallest_of_plain_laplacian,
+)
 from consilience.graph.laplacian import NormalizedLaplacian
 
 
@@ -95,7 +100,7 @@ def test_a_failed_solve_is_an_error_and_names_the_residual(monkeypatch):
     operator = NormalizedLaplacian(random_graph(400, 0.02, 0))
 
     def nonsense(problem, *_):
-        return np.random.default_rng(0).normal(size=(problem.adjacency.shape[0], problem.n_wanted))
+        return np.random.default_rng(0).normal(size=(problem.matrix.shape[0], problem.n_wanted))
 
     monkeypatch.setattr(module, "_krylov", nonsense)
     monkeypatch.setattr(module, "_dense", nonsense)
@@ -125,3 +130,39 @@ def test_bad_tolerance(tol):
 def test_envelope_tells_thin_graphs_from_wide_ones():
     assert module._envelope(NormalizedLaplacian(ring(1000)).adjacency) < 5000
     assert module._envelope(NormalizedLaplacian(random_graph(1000, 0.02, 0)).adjacency) > 100_000
+
+
+@pytest.mark.parametrize("n", [12, 250, 900])
+def test_plain_laplacian_beside_a_dense_solve(n):
+    graph = random_graph(n, min(0.5, 8 / n), 3)
+    graph = sparse.csr_array(sparse.block_diag([graph, graph * 7.0, sparse.csr_array((2, 2))]))
+    found = smallest_of_plain_laplacian(graph, 9)
+    dense = graph.toarray()
+    values, vectors = np.linalg.eigh(np.diag(dense.sum(axis=1)) - dense)
+    np.testing.assert_allclose(found.values, values[:9], atol=1e-10 * dense.sum(axis=1).max())
+    assert np.count_nonzero(found.values == 0) == sparse.csgraph.connected_components(graph)[0]
+    assert values[9] > values[8] + 1e-6
+    np.testing.assert_allclose(found.vectors @ found.vectors.T, vectors[:, :9] @ vectors[:, :9].T, atol=1e-7)
+
+
+def test_plain_laplacian_of_a_graph_without_edges():
+    found = smallest_of_plain_laplacian(sparse.csr_array((4, 4)), 3)
+    np.testing.assert_array_equal(found.values, np.zeros(3))
+    np.testing.assert_array_equal(found.vectors, np.eye(4)[:, :3])
+
+
+@pytest.mark.parametrize("n", [12, 900])
+def test_largest_of_a_matrix_beside_a_dense_solve(n):
+    first, second = (NormalizedLaplacian(random_graph(n, min(0.5, 8 / n), seed)).adjacency for seed in (0, 1))
+    matrix = sparse.csr_array(0.3 * first + 0.7 * second)
+    found = largest_of_matrix(matrix, 5)
+    values, vectors = np.linalg.eigh(matrix.toarray())
+    np.testing.assert_allclose(found.values, values[::-1][:5], atol=1e-10)
+    np.testing.assert_allclose(
+        found.vectors @ found.vectors.T, vectors[:, -5:] @ vectors[:, -5:].T, atol=1e-7
+    )
+
+
+def test_the_envelope_of_a_graph_with_empty_rows():
+    graph = sparse.csr_array(sparse.block_diag([ring(10), sparse.csr_array((3, 3))]))
+    assert module._envelope(graph) == module._envelope(ring(10))

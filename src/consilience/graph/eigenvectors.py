@@ -1,10 +1,11 @@
-"""The smallest eigenvectors of a normalised Laplacian.
+"""The smallest eigenvectors of a graph's Laplacian, normalised or not, and the largest of a sparse matrix.
 
-The eigenvectors of eigenvalue 0 are known from the connected components; only the rest is solved for, by
-ARPACK, many times faster on neighbour graphs than dense or block solvers. As a single-vector method it can
-miss copies of a multiple eigenvalue without a sign, so every answer is searched once more with what was found
-taken out, and corrected until nothing smaller remains. Long thin graphs, on which ARPACK stalls, are solved
-with a sparse factorisation; the rest densely if it is small. An answer that fails its checks is an error.
+A Laplacian's eigenvectors of eigenvalue 0 are known from the connected components; only the rest is solved
+for, by ARPACK, many times faster on neighbour graphs than dense or block solvers. As a single-vector method
+it can miss copies of a multiple eigenvalue without a sign, so every answer is searched once more with what
+was found taken out, and corrected until nothing smaller remains. Long thin graphs, on which ARPACK stalls,
+are solved with a sparse factorisation; the rest densely if it is small. An answer that fails its checks is an
+error.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from .laplacian import NormalizedLaplacian
@@ -82,56 +83,159 @@ def smallest_eigenvectors(
     adjacency = (
         sparse.csr_array(laplacian.adjacency[part][:, part]) if laplacian.n_isolated else laplacian.adjacency
     )
-    problem = _Problem(adjacency, null[part], n_wanted, max(float(tol), 1e-12))
+    problem = _Problem(adjacency, null[part], n_wanted, tol)
     rest = np.zeros((laplacian.shape[0], n_wanted))
-    rest[part] = _solve(problem, np.random.default_rng(0) if rng is None else rng)
+    rest[part] = _solve(problem, np.random.default_rng(0) if rng is None else rng)[1]
     return np.hstack([null, rest])
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """Eigenvalues (m,) and orthonormal eigenvectors (n, m), in the same order."""
+
+    values: FloatArray
+    vectors: FloatArray
+
+
+def smallest_of_plain_laplacian(
+    graph: sparse.csr_array, n_vectors: int, *, tol: float = 1e-11, rng: np.random.Generator | None = None
+) -> Eigenpairs:
+    r"""Return the smallest eigenpairs of :math:`L = D - S`, the Laplacian that is not normalised.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        Exactly symmetric, not negative. A sample without edges is a component of its own here.
+    n_vectors : int
+        How many, from 1 to n. Of more components than this, the first in the order of samples are taken.
+    tol : float, default=1e-11
+        Largest residual norm accepted, relative to the largest degree.
+    rng : Generator, optional
+        Draws the start vectors; seeded with 0 by default.
+
+    Returns
+    -------
+    Eigenpairs
+        Ascending. Eigenvalues that the components make 0 are exactly that.
+
+    Raises
+    ------
+    EigensolverError
+        If no method reaches `tol`.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> pair_and_single = sparse.csr_array([[0.0, 2.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    >>> smallest_of_plain_laplacian(pair_and_single, 3).values
+    array([0., 0., 4.])
+    """
+    n = graph.shape[0]
+    n_components, component = connected_components(graph, directed=False)
+    null = np.zeros((n, min(n_components, n_vectors)))
+    rows = np.flatnonzero(component < n_vectors)
+    null[rows, component[rows]] = 1.0
+    null /= np.sqrt(null.sum(axis=0))
+    n_wanted = n_vectors - null.shape[1]
+    degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
+    largest = degrees.max(initial=0.0)
+    if n_wanted == 0 or largest == 0:
+        return Eigenpairs(np.zeros(null.shape[1]), null)
+    negative = sparse.csr_array((graph - sparse.diags(degrees)) / largest)
+    problem = _Problem(negative, null, n_wanted, tol, top=0.0, bottom=-2.0)
+    theta, vectors = _solve(problem, np.random.default_rng(0) if rng is None else rng)
+    values = np.append(np.zeros(null.shape[1]), np.maximum(-theta, 0.0) * largest)
+    return Eigenpairs(values, np.hstack([null, vectors]))
+
+
+def largest_of_matrix(
+    matrix: sparse.csr_array, n_vectors: int, *, tol: float = 1e-9, rng: np.random.Generator | None = None
+) -> Eigenpairs:
+    """Return the largest eigenpairs of a symmetric matrix that has all its eigenvalues in [-1, 1].
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Exactly symmetric.
+    n_vectors : int
+        How many, from 1 to n.
+    tol : float, default=1e-9
+        Largest residual norm accepted.
+    rng : Generator, optional
+        Draws the start vectors; seeded with 0 by default.
+
+    Returns
+    -------
+    Eigenpairs
+        Descending.
+
+    Raises
+    ------
+    EigensolverError
+        If no method reaches `tol`.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> largest_of_matrix(sparse.csr_array([[0.0, 0.5], [0.5, 0.0]]), 2).values.round(6)
+    array([ 0.5, -0.5])
+    """
+    problem = _Problem(matrix, np.zeros((matrix.shape[0], 0)), n_vectors, tol)
+    return Eigenpairs(*_solve(problem, np.random.default_rng(0) if rng is None else rng))
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Find the largest eigenvalues of `adjacency` beside the known eigenvectors `null` of eigenvalue 1."""
+    """Find the largest eigenvalues of a matrix beside the known eigenvectors `null` of its largest, `top`.
 
-    adjacency: sparse.csr_array
+    All eigenvalues are in [bottom, top].
+    """
+
+    matrix: sparse.csr_array
     null: FloatArray
     n_wanted: int
     tol: float
+    top: float = 1.0
+    bottom: float = -1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tol", max(float(self.tol), 1e-12))
 
 
 @dataclass(frozen=True)
 class _Operator:
-    """A positive definite, increasing function of the adjacency, and what it makes of an eigenvalue."""
+    """A positive definite, increasing function of the matrix, and what it makes of an eigenvalue."""
 
     apply: Callable[[FloatArray], FloatArray]
     value: Callable[[FloatArray], FloatArray]
 
 
-def _solve(problem: _Problem, rng: np.random.Generator) -> FloatArray:
-    """Return the wanted eigenvectors by the first method whose result stands its checks."""
+def _solve(problem: _Problem, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return the wanted eigenvalues, descending, and vectors by the first method that stands its checks."""
     best = np.inf
     for method in _methods(problem, rng):
         try:
-            _, vectors, residual = _ritz(problem, method())
+            theta, vectors, residual = _ritz(problem, method())
         except (RuntimeError, np.linalg.LinAlgError, MemoryError):  # of ARPACK, SuperLU and ours
             continue
         best = min(best, residual)
         if residual <= problem.tol:
-            return vectors
+            return theta, vectors
     raise EigensolverError(
-        f"No eigen-solver found {problem.n_wanted} eigenvectors of a graph of {problem.adjacency.shape[0]} "
+        f"No eigen-solver found {problem.n_wanted} eigenvectors of a graph of {problem.matrix.shape[0]} "
         f"samples to residuals of {problem.tol:g} (best: {best:g}). Raise n_neighbors or tol."
     )
 
 
 def _methods(problem: _Problem, rng: np.random.Generator) -> Iterator[Callable[[], FloatArray]]:
     """Yield the methods in the order to try them, the costly ones only where they can be afforded."""
-    n, k = problem.adjacency.shape[0], problem.n_wanted
+    n, k = problem.matrix.shape[0], problem.n_wanted
     if n <= _DENSE_FIRST or (10 * k >= n and n <= _DENSE_AT_ALL) or 3 * k >= n:
         yield lambda: _dense(problem)
         return
     width = max(2 * k + 1, 40)
     yield lambda: _krylov(problem, _direct(problem), width, 100, rng)
-    if _envelope(problem.adjacency) <= _MAX_ENVELOPE:
+    if _envelope(problem.matrix) <= _MAX_ENVELOPE:
         yield lambda: _krylov(problem, _inverse(problem), width, 100, rng)
     if n <= _DENSE_AT_ALL:
         yield lambda: _dense(problem)
@@ -139,30 +243,31 @@ def _methods(problem: _Problem, rng: np.random.Generator) -> Iterator[Callable[[
 
 
 def _direct(problem: _Problem) -> _Operator:
-    # 2 I makes the spectrum [1, 3]: ARPACK's relative tolerance then means the same for every eigenvalue.
-    return _Operator(lambda x: problem.adjacency @ x + 2.0 * x, lambda theta: theta + 2.0)
+    # A spectrum like [1, 3]: ARPACK's relative tolerance then means the same for every eigenvalue.
+    shift = (problem.top - problem.bottom) / 2 - problem.bottom
+    return _Operator(lambda x: problem.matrix @ x + shift * x, lambda theta: theta + shift)
 
 
 def _inverse(problem: _Problem) -> _Operator:
-    n = problem.adjacency.shape[0]
-    shifted = sparse.csc_array(sparse.diags(np.full(n, 1.0 + _SHIFT)) - problem.adjacency)
+    n, above = problem.matrix.shape[0], problem.top + _SHIFT
+    shifted = sparse.csc_array(sparse.diags(np.full(n, above)) - problem.matrix)
     # Positive definite, so that no pivoting is needed and a symmetric order can keep the fill low.
     factors = splu(shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    return _Operator(factors.solve, lambda theta: 1.0 / (1.0 + _SHIFT - theta))
+    return _Operator(factors.solve, lambda theta: 1.0 / (above - theta))
 
 
-def _envelope(adjacency: sparse.csr_array) -> int:
+def _envelope(matrix: sparse.csr_array) -> int:
     """Bound the entries of a Cholesky factor: small for long thin graphs, about n^2 / 3 for random ones."""
-    rank = np.argsort(reverse_cuthill_mckee(adjacency, symmetric_mode=True))
-    back = np.maximum.reduceat(
-        np.repeat(rank, np.diff(adjacency.indptr)) - rank[adjacency.indices], adjacency.indptr[:-1]
-    )
+    rank = np.argsort(reverse_cuthill_mckee(matrix, symmetric_mode=True))
+    length = np.diff(matrix.indptr)
+    back = np.maximum.reduceat(np.repeat(rank, length) - rank[matrix.indices], matrix.indptr[:-1][length > 0])
     return int(np.maximum(back, 0).sum(dtype=np.int64))
 
 
 def _dense(problem: _Problem) -> FloatArray:
-    n = problem.adjacency.shape[0]
-    matrix = problem.adjacency.toarray() - 3.0 * (problem.null @ problem.null.T)  # known vectors go to -2
+    n = problem.matrix.shape[0]
+    away = 1.5 * (problem.top - problem.bottom)  # known vectors go below all others
+    matrix = problem.matrix.toarray() - away * (problem.null @ problem.null.T)
     return np.asarray(linalg.eigh(matrix, subset_by_index=(n - problem.n_wanted, n - 1), overwrite_a=True)[1])
 
 
@@ -174,10 +279,10 @@ def _krylov(
     def top(known: FloatArray, theta: FloatArray, k: int, tol: float) -> FloatArray:
         return _arpack(operator, known, operator.value(theta), k, (width, n_restarts, tol), rng)
 
-    ones = np.ones(problem.null.shape[1])
-    theta, vectors, _ = _ritz(problem, top(problem.null, ones, problem.n_wanted, problem.tol / 10))
+    tops = np.full(problem.null.shape[1], problem.top)
+    theta, vectors, _ = _ritz(problem, top(problem.null, tops, problem.n_wanted, problem.tol / 10))
     for _ in range(_MAX_PASSES):
-        known, values = np.hstack([problem.null, vectors]), np.append(ones, theta)
+        known, values = np.hstack([problem.null, vectors]), np.append(tops, theta)
         # A rough search settles most cases: only an eigenvalue near the last one found needs a fine one.
         for tol in (1e-5, problem.tol / 10):
             rival = _ritz(problem, top(known, values, 1, tol))[0][0]
@@ -218,7 +323,7 @@ def _arpack(
 def _ritz(problem: _Problem, basis: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Return the best eigenvalues and vectors in the span of a basis, and their largest residual norm."""
     basis = np.asarray(linalg.qr(basis - problem.null @ (problem.null.T @ basis), mode="economic")[0])
-    image = problem.adjacency @ basis
+    image = problem.matrix @ basis
     theta, rotation = linalg.eigh(basis.T @ image)
     theta, rotation = theta[::-1][: problem.n_wanted], rotation[:, ::-1][:, : problem.n_wanted]
     vectors = basis @ rotation
