@@ -166,3 +166,16 @@ def test_largest_of_a_matrix_beside_a_dense_solve(n):
 def test_the_envelope_of_a_graph_with_empty_rows():
     graph = sparse.csr_array(sparse.block_diag([ring(10), sparse.csr_array((3, 3))]))
     assert module._envelope(graph) == module._envelope(ring(10))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_solves_with_a_low_rank_addition(name):
+    rng = np.random.default_rng(0)
+    matrix = NormalizedLaplacian(random_graph(300, 0.03, 5)).adjacency
+    factor = 0.5 * np.linalg.qr(rng.normal(size=(300, 4)))[0]
+    problem = module._Problem(matrix, np.zeros((300, 0)), 6, 1e-10, top=1.25, factor=factor)
+    theta, vectors, residual = module._ritz(problem, METHODS[name](problem, rng))
+    values, expected = np.linalg.eigh(matrix.toarray() + factor @ factor.T)
+    assert residual < 1e-9
+    np.testing.assert_allclose(theta, values[::-1][:6], atol=1e-12)
+    np.testing.assert_allclose(vectors @ vectors.T, expected[:, -6:] @ expected[:, -6:].T, atol=1e-7)

@@ -240,6 +240,9 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 f"a matrix between samples, Views(..., pairwise=[{views.names[i]!r}]), to match both by id."
             )
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "labels_")  # a parameter such as `lambda_` is no sign of a fit
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -149,16 +149,23 @@ def smallest_of_plain_laplacian(
 
 
 def largest_of_matrix(
-    matrix: sparse.csr_array, n_vectors: int, *, tol: float = 1e-9, rng: np.random.Generator | None = None
+    matrix: sparse.csr_array,
+    n_vectors: int,
+    *,
+    factor: FloatArray | None = None,
+    tol: float = 1e-9,
+    rng: np.random.Generator | None = None,
 ) -> Eigenpairs:
-    """Return the largest eigenpairs of a symmetric matrix that has all its eigenvalues in [-1, 1].
+    """Return the largest eigenpairs of a symmetric matrix M, or of M + F F', never formed.
 
     Parameters
     ----------
     matrix : csr_array of shape (n, n)
-        Exactly symmetric.
+        M: exactly symmetric, all its eigenvalues in [-1, 1].
     n_vectors : int
         How many, from 1 to n.
+    factor : ndarray of shape (n, few), default=None
+        F, if there is one.
     tol : float, default=1e-9
         Largest residual norm accepted.
     rng : Generator, optional
@@ -180,13 +187,16 @@ def largest_of_matrix(
     >>> largest_of_matrix(sparse.csr_array([[0.0, 0.5], [0.5, 0.0]]), 2).values.round(6)
     array([ 0.5, -0.5])
     """
-    problem = _Problem(matrix, np.zeros((matrix.shape[0], 0)), n_vectors, tol)
+    n = matrix.shape[0]
+    factor = np.zeros((n, 0)) if factor is None else factor
+    top = 1.0 + (np.linalg.norm(factor, 2) ** 2 if factor.size else 0.0)
+    problem = _Problem(matrix, np.zeros((n, 0)), n_vectors, tol, top=top, factor=factor)
     return Eigenpairs(*_solve(problem, np.random.default_rng(0) if rng is None else rng))
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Find the largest eigenvalues of a matrix beside the known eigenvectors `null` of its largest, `top`.
+    """Find the largest eigenvalues of M (+ F F') beside the known eigenvectors `null` of its largest, `top`.
 
     All eigenvalues are in [bottom, top].
     """
@@ -197,9 +207,20 @@ class _Problem:
     tol: float
     top: float = 1.0
     bottom: float = -1.0
+    factor: FloatArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", max(float(self.tol), 1e-12))
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        """Return (M + F F') x."""
+        image = self.matrix @ x
+        return image if self.factor is None else image + self.factor @ (self.factor.T @ x)
+
+    def toarray(self) -> FloatArray:
+        """Return the matrix, dense."""
+        dense = self.matrix.toarray()
+        return np.asarray(dense if self.factor is None else dense + self.factor @ self.factor.T)
 
 
 @dataclass(frozen=True)
@@ -245,7 +266,7 @@ def _methods(problem: _Problem, rng: np.random.Generator) -> Iterator[Callable[[
 def _direct(problem: _Problem) -> _Operator:
     # A spectrum like [1, 3]: ARPACK's relative tolerance then means the same for every eigenvalue.
     shift = (problem.top - problem.bottom) / 2 - problem.bottom
-    return _Operator(lambda x: problem.matrix @ x + shift * x, lambda theta: theta + shift)
+    return _Operator(lambda x: problem.apply(x) + shift * x, lambda theta: theta + shift)
 
 
 def _inverse(problem: _Problem) -> _Operator:
@@ -253,7 +274,17 @@ def _inverse(problem: _Problem) -> _Operator:
     shifted = sparse.csc_array(sparse.diags(np.full(n, above)) - problem.matrix)
     # Positive definite, so that no pivoting is needed and a symmetric order can keep the fill low.
     factors = splu(shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    return _Operator(factors.solve, lambda theta: 1.0 / (above - theta))
+    solve = factors.solve if problem.factor is None else _woodbury(factors.solve, problem.factor)
+    return _Operator(solve, lambda theta: 1.0 / (above - theta))
+
+
+def _woodbury(
+    solve: Callable[[FloatArray], FloatArray], factor: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return what solves with A - F F' from what solves with A."""
+    image = solve(factor)
+    core = linalg.lu_factor(np.eye(factor.shape[1]) - factor.T @ image)
+    return lambda x: solve(x) + image @ linalg.lu_solve(core, image.T @ x)
 
 
 def _envelope(matrix: sparse.csr_array) -> int:
@@ -267,7 +298,7 @@ def _envelope(matrix: sparse.csr_array) -> int:
 def _dense(problem: _Problem) -> FloatArray:
     n = problem.matrix.shape[0]
     away = 1.5 * (problem.top - problem.bottom)  # known vectors go below all others
-    matrix = problem.matrix.toarray() - away * (problem.null @ problem.null.T)
+    matrix = problem.toarray() - away * (problem.null @ problem.null.T)
     return np.asarray(linalg.eigh(matrix, subset_by_index=(n - problem.n_wanted, n - 1), overwrite_a=True)[1])
 
 
@@ -323,7 +354,7 @@ def _arpack(
 def _ritz(problem: _Problem, basis: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Return the best eigenvalues and vectors in the span of a basis, and their largest residual norm."""
     basis = np.asarray(linalg.qr(basis - problem.null @ (problem.null.T @ basis), mode="economic")[0])
-    image = problem.matrix @ basis
+    image = problem.apply(basis)
     theta, rotation = linalg.eigh(basis.T @ image)
     theta, rotation = theta[::-1][: problem.n_wanted], rotation[:, ::-1][:, : problem.n_wanted]
     vectors = basis @ rotation

@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import check_estimator
+
+from consilience import make_multiview
+from consilience.cluster.coreg import CoReg, coregularize
+from consilience.cluster.spectral import spectral_embedding
+from consilience.graph.laplacian import NormalizedLaplacian
+from consilience.testing import assert_same_partition, check_multiview_estimator
+
+pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+
+
+def projection(vectors):
+    return vectors @ vectors.T
+
+
+def stored_graphs(stored):
+    n, v = stored["graph_rows"].max() + 1, stored["graph_view"].max() + 1
+    return [
+        sparse.csr_array(
+            (
+                stored["graph_values"][stored["graph_view"] == i],
+                (
+                    stored["graph_rows"][stored["graph_view"] == i],
+                    stored["graph_cols"][stored["graph_view"] == i],
+                ),
+            ),
+            shape=(n, n),
+        )
+        for i in range(v)
+    ]
+
+
+def random_graphs(seed, n=40, v=3):
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for _ in range(v):
+        half = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.3), 1)
+        graphs.append(half + half.T)
+    return graphs
+
+
+def dense_twin(graphs, c, lambda_, n_rounds):
+    """Return centroid and objectives by dense eigen-solves of the sums themselves."""
+
+    def top(matrix):
+        values, vectors = np.linalg.eigh(matrix)
+        return values[::-1][:c], vectors[:, ::-1][:, :c]
+
+    affinities = [NormalizedLaplacian(graph).adjacency.toarray() for graph in graphs]
+    embeddings = [top(matrix)[1] for matrix in affinities]
+    objectives = []
+    for _ in range(n_rounds):
+        centroid = top(sum(lambda_ * projection(u) for u in embeddings))[1]
+        found = [top(matrix + lambda_ * projection(centroid)) for matrix in affinities]
+        embeddings = [vectors for _, vectors in found]
+        objectives.append([values.sum() for values, _ in found])
+    return centroid, embeddings, np.array(objectives)
+
+
+@pytest.mark.filterwarnings("ignore:Only .* clusters have samples")
+def test_scikit_learn_and_multiview_checks_pass():
+    results = check_estimator(CoReg(), on_fail=None, on_skip=None)
+    assert not [r for r in results if r["status"] not in ("passed", "skipped")]
+    check_multiview_estimator(CoReg())
+
+
+@pytest.mark.parametrize("name", ["MSRC_v1", "3Sources"])
+def test_every_number_of_the_authors_program(golden, name):
+    stored, inputs = golden(f"systems/{name}_CoReg"), golden(f"systems/{name}_graphs")
+    found = coregularize(stored_graphs(inputs), int(inputs["n_clusters"]), lambda_=float(stored["lambda"]))
+    c = int(inputs["n_clusters"])
+    assert found.view_objectives.shape == stored["objective"].shape
+    assert found.converged == (name == "3Sources")
+    np.testing.assert_allclose(found.view_objectives, stored["objective"], rtol=1e-10)
+    np.testing.assert_allclose(found.centroid_eigenvalues, stored["eigenvalues_centroid"][:, :c], rtol=1e-7)
+    np.testing.assert_allclose(projection(found.centroid), projection(stored["Ustar"]), atol=1e-6)
+    for ours, theirs in zip(found.view_embeddings, stored["U"], strict=True):
+        np.testing.assert_allclose(projection(ours), projection(theirs), atol=1e-6)
+
+
+@pytest.mark.parametrize("lambda_", [0.001, 0.1, 10.0])
+def test_beside_dense_eigen_solves(lambda_):
+    graphs = random_graphs(0)
+    found = coregularize(graphs, 4, lambda_=lambda_, max_iter=5, tol=0)
+    centroid, embeddings, objectives = dense_twin(graphs, 4, lambda_, 5)
+    np.testing.assert_allclose(found.view_objectives, objectives, rtol=1e-10)
+    np.testing.assert_allclose(projection(found.centroid), projection(centroid), atol=1e-8)
+    for ours, theirs in zip(found.view_embeddings, embeddings, strict=True):
+        np.testing.assert_allclose(projection(ours), projection(theirs), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_never_falls_and_embeddings_stay_orthonormal(seed):
+    found = coregularize(random_graphs(seed, v=4), 3, lambda_=0.5)
+    assert np.all(np.diff(found.view_objectives.sum(axis=1)) > -1e-9)
+    for vectors in [found.centroid, *found.view_embeddings]:
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-9)
+
+
+def test_without_pull_every_view_keeps_its_own_embedding():
+    graphs = random_graphs(1)
+    found = coregularize(graphs, 3, lambda_=0)
+    for graph, vectors in zip(graphs, found.view_embeddings, strict=True):
+        np.testing.assert_allclose(
+            projection(vectors), projection(spectral_embedding(graph, 3).vectors), atol=1e-8
+        )
+
+
+def test_six_samples_by_hand():
+    # Two triangles: M has the eigenvalue 1 twice, with U the two indicators over sqrt 3. Both views say so,
+    # and the centroid too, so each view's two leading eigenvalues are 1 + lambda; those of the centroid 2 lambda.
+    triangles = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
+    found = coregularize([triangles, triangles], 2, lambda_=0.25)
+    np.testing.assert_allclose(found.view_objectives, np.full((3, 2), 2.5), rtol=1e-12)
+    np.testing.assert_allclose(found.centroid_eigenvalues, np.full((3, 2), 0.5), rtol=1e-12)
+    np.testing.assert_allclose(
+        projection(found.centroid), np.kron(np.eye(2), np.full((3, 3), 1 / 3)), atol=1e-12
+    )
+
+
+def test_a_planted_problem_and_the_attributes():
+    sample = make_multiview(150, n_views=3, n_clusters=4, separation=7.0, random_state=1)
+    model = CoReg(n_clusters=4, random_state=0).fit(sample.views)
+    assert_same_partition(model.labels_, sample.y)
+    assert model.embedding_.shape == (150, 4)
+    assert model.view_embeddings_.shape == (3, 150, 4)
+    assert model.n_iter_ == len(model.history_)
+
+
+def test_a_constant_view_is_left_out():
+    sample = make_multiview(80, n_views=2, n_clusters=2, separation=6.0, random_state=0)
+    with pytest.warns(UserWarning, match="'flat' is constant"):
+        model = CoReg(n_clusters=2, random_state=0).fit({**sample.views, "flat": np.ones((80, 2))})
+    assert len(model.view_embeddings_) == 2
+    assert_same_partition(model.labels_, sample.y)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 5])
+def test_few_samples_and_any_number_of_clusters(n_clusters):
+    x = np.array([[0.0], [0.1], [1.0], [1.1], [5.0]])
+    labels = CoReg(n_clusters=n_clusters, random_state=0).fit([x, x**2]).labels_
+    assert labels.max() + 1 == n_clusters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"lambda_": -1}, "lambda_ must be a finite number of at least 0, got -1"),
+        ({"lambda_": "much"}, "lambda_ must be a finite number of at least 0, got 'much'"),
+        ({"tol": np.nan}, "tol must be a finite number"),
+        ({"max_iter": 0}, "max_iter must be a positive integer, got 0"),
+        ({"n_init": 0}, "n_init must be 'auto' or a positive integer"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        CoReg(n_clusters=2, **parameters).fit(np.arange(10.0)[:, None])
