@@ -220,7 +220,7 @@ def test_datasets_lists_what_is_there(here, capsys, monkeypatch):
     assert run("datasets") == 2
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["cluster"], ["datasets"], ["completion"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["cluster"], ["compare"], ["datasets"], ["completion"]])
 def test_help_fits_a_screen_and_shows_an_example(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert run(*command, "--help") == 0
@@ -257,6 +257,7 @@ def test_parser_knows_every_command():
     assert set(build_parser()._subparsers._group_actions[0].choices) == {
         "demo",
         "cluster",
+        "compare",
         "datasets",
         "completion",
     }
@@ -297,7 +298,7 @@ def commands_shown():
     ]
     lines = [line.split("#")[0].strip() for block in blocks for line in block.splitlines()]
     return sorted(
-        {line for line in lines if re.match(r"consilience (demo|cluster|datasets|--version)", line)}
+        {line for line in lines if re.match(r"consilience (demo|cluster|compare|datasets|--version)", line)}
     )
 
 

@@ -31,8 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always")
             warnings.showwarning = _show_warning
             return int(_command(arguments.command)(arguments))
-    except KeyboardInterrupt:
-        sys.stderr.write("\nconsilience: stopped\n")
+    except KeyboardInterrupt as stop:
+        sys.stderr.write(f"\nconsilience: {stop.args[0] if stop.args else 'stopped'}\n")
         return INTERRUPTED
     except BrokenPipeError:
         return 0  # whoever read the output has seen enough
@@ -46,6 +46,8 @@ def _command(name: str) -> Any:
     """Return the function behind a subcommand; imported only now, so that --help is quick."""
     if name == "cluster":
         from .commands.cluster import run
+    elif name == "compare":
+        from .commands.comparing.command import run
     elif name == "demo":
         from .commands.demo import run
     elif name == "completion":
@@ -97,6 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_demo(commands)
     _add_cluster(commands)
+    _add_compare(commands)
     datasets = commands.add_parser(
         "datasets",
         help="list data sets and say where to put them",
@@ -132,20 +135,49 @@ def _add_cluster(commands: Any) -> None:
         "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx).",
         epilog="example: consilience cluster rna.csv protein.csv --clusters 4 --id-column patient",
     )
-    cluster.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the views")
-    cluster.add_argument("--clusters", type=int, required=True, metavar="C", help="number of clusters")
+    _add_input(cluster)
     cluster.add_argument(
         "--method", choices=["sgf", "dgf"], default="dgf", help="fuse similarities or distances (default)"
     )
-    cluster.add_argument("--neighbors", type=int, metavar="K", help="neighbours per sample and view")
-    cluster.add_argument("--metric", default="auto", metavar="M[,M...]", help="one metric, or one per view")
-    cluster.add_argument("--labels", type=Path, metavar="FILE", help="true labels, to score against")
-    cluster.add_argument("--id-column", metavar="NAME", help="column of the sample ids")
-    cluster.add_argument(
-        "--max-bytes", type=int, default=8 << 30, metavar="N", help="largest file, unpacked (default: 8 GiB)"
-    )
     _add_output(cluster, "consilience-result")
     _add_common(cluster)
+
+
+def _add_compare(commands: Any) -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="run every system on your files and compare them",
+        description="Run every system on the same files: agreement, stability under resampling, time, and "
+        "scores if labels are known. Stability says little of a system that puts nearly all samples into one "
+        "cluster. Every resample is one more fit, and some systems are slow for thousands of samples; Ctrl-C "
+        "keeps what is done.",
+        epilog="example: consilience compare rna.csv protein.csv --clusters 4 --systems average,sgf,dgf",
+    )
+    _add_input(compare)
+    compare.add_argument(
+        "--systems", default="all", metavar="S[,S...]", help="such as sgf,dgf (default: all)"
+    )
+    compare.add_argument(
+        "--seeds", type=int, metavar="N", help="fits on all samples (default: 3 with labels, else 1)"
+    )
+    compare.add_argument(
+        "--resamples", type=int, default=5, metavar="R", help="fits for stability (default: 5; 0: none)"
+    )
+    compare.add_argument("--jobs", type=int, metavar="J", help="threads (default: all cores)")
+    _add_output(compare, "consilience-comparison")
+    _add_common(compare)
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the views")
+    parser.add_argument("--clusters", type=int, required=True, metavar="C", help="number of clusters")
+    parser.add_argument("--neighbors", type=int, metavar="K", help="neighbours per sample and view")
+    parser.add_argument("--metric", default="auto", metavar="M[,M...]", help="one metric, or one per view")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="true labels, to score against")
+    parser.add_argument("--id-column", metavar="NAME", help="column of the sample ids")
+    parser.add_argument(
+        "--max-bytes", type=int, default=8 << 30, metavar="N", help="largest file, unpacked (default: 8 GiB)"
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser, folder: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..cluster import DistanceGraphFusion, SimilarityGraphFusion
-from ..datasets.reading import read_labels, read_views
 from ..views import Views
+from .fitting import collected_warnings, common_parameters, read_given
 from .output import check_target, result_folder, write_graph, write_json, write_table
 from .page import write_page
 from .summary import summarize
@@ -24,17 +24,10 @@ METHODS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, fit, write the results and tell about them."""
     check_target(arguments.out, arguments.force)
-    read = read_views(arguments.files, id_column=arguments.id_column, max_bytes=arguments.max_bytes)
-    views, truth = read.views, read.labels
-    if arguments.labels is not None:
-        truth = read_labels(arguments.labels, id_column=arguments.id_column, sample_ids=views.sample_ids)
-        if len(truth) != views.n_samples:
-            raise ValueError(
-                f"{arguments.labels} holds {len(truth)} labels, the views have {views.n_samples} samples; "
-                "there must be one for each."
-            )
+    read = read_given(arguments)
+    views = read.views
     model, told = fit(arguments, views)
-    summary = summarize(model, views, truth, read.sources, told)
+    summary = summarize(model, views, read.labels, read.sources, told)
     with result_folder(arguments.out, arguments.force) as folder:
         write_results(folder, model, views, summary)
     if arguments.json:
@@ -46,19 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
     """Fit the chosen method; return it with the warnings that came up."""
-    metric: Any = arguments.metric.split(",") if "," in arguments.metric else arguments.metric
-    neighbors: Any = "auto" if arguments.neighbors is None else arguments.neighbors
     model = METHODS[arguments.method](
-        n_clusters=arguments.clusters,
-        n_neighbors=neighbors,
-        metric=metric,
-        random_state=arguments.seed,
-        verbose=not arguments.json,
+        **common_parameters(arguments), random_state=arguments.seed, verbose=not arguments.json
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collected_warnings() as told:
         model.fit(views)
-    told = list(dict.fromkeys(str(warning.message) for warning in caught))
     for message in told:
         warnings.warn(message, stacklevel=2)
     return model, told

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..datasets import load_digits_views
 from ..views import Views
 from .output import check_target, result_folder, versions, write_graph, write_json, write_table
 from .page import page, table, views_table
+from .progress import Bar
 from .summary import scores, view_rows
 from .tables import bold, show, show_table
 
@@ -30,11 +30,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_target(arguments.out, arguments.force)
     digits, truth = load_digits_views(return_X_y=True)
     conditions = {"clean": digits, "spoiled": spoil(digits, arguments.seed)}
-    bar = _Bar(sum(len(systems(views)) for views in conditions.values()), visible=not arguments.json)
-    rows, labels, models = [], {}, {}
+    n_fits = sum(len(systems(views)) for views in conditions.values())
+    bar = Bar(visible=not arguments.json)
+    rows: list[dict[str, Any]] = []
+    labels, models = {}, {}
     for condition, views in conditions.items():
         for name, (model, given) in systems(views).items():
-            bar.step(f"{name} ({condition})")
+            bar.draw(len(rows) / n_fits, f"{name} ({condition})")
             began = time.perf_counter()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # graphs of single views fall into parts; not the point here
@@ -188,25 +190,3 @@ def demo_page(summary: dict[str, Any]) -> str:
         f"wins. Seed {summary['seed']}; {told}.</p>"
     )
     return page("Six views of handwritten digits, fused", parts)
-
-
-class _Bar:
-    """A progress bar on standard error, only on a terminal."""
-
-    WIDTH = 30
-
-    def __init__(self, total: int, visible: bool) -> None:
-        self.total, self.visible, self.done = total, visible and sys.stderr.isatty(), 0
-
-    def step(self, text: str) -> None:
-        if self.visible:
-            filled = self.WIDTH * self.done // self.total
-            line = f"[{'#' * filled}{'.' * (self.WIDTH - filled)}] {text}"
-            sys.stderr.write(f"\r{line:<78.78}")
-            sys.stderr.flush()
-        self.done += 1
-
-    def end(self) -> None:
-        if self.visible:
-            sys.stderr.write("\r" + " " * 78 + "\r")
-            sys.stderr.flush()

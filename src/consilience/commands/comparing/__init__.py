@@ -1,0 +1,1 @@
+"""`consilience compare`: every system on the same files, and how well they agree."""
