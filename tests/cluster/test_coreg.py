@@ -110,8 +110,8 @@ def test_without_pull_every_view_keeps_its_own_embedding():
 
 
 def test_six_samples_by_hand():
-    # Two triangles: M has the eigenvalue 1 twice, with U the two indicators over sqrt 3. Both views say so,
-    # and the centroid too, so each view's two leading eigenvalues are 1 + lambda; those of the centroid 2 lambda.
+    # Two triangles: M has the eigenvalue 1 twice, with U the two indicators over sqrt 3. Both views say this,
+    # and the centroid: each view's two leading eigenvalues are 1 + lambda, those of the centroid 2 lambda.
     triangles = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
     found = coregularize([triangles, triangles], 2, lambda_=0.25)
     np.testing.assert_allclose(found.view_objectives, np.full((3, 2), 2.5), rtol=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from .. import threads
-from ..neighbors import Space, as_space, resolve_metrics
+from ..neighbors import RememberingSpace, Space, as_space, resolve_metrics
 from ..views import Views
 from .progress import Progress
 from .spectral import assign_kmeans
@@ -61,6 +61,40 @@ def expand(values: NDArray[Any], taking_part: NDArray[np.bool_], absent: float =
     result = np.full(values.shape[:-1] + taking_part.shape, absent, dtype=values.dtype)
     result[..., taking_part] = values
     return result
+
+
+class SharedViews:
+    """Views for many fits: whatever a fit asks of a view, neighbours and distances, is computed once.
+
+    For grids of parameters and for comparisons. Any of our clusterers takes it in place of the views; the
+    result is the same.
+
+    Parameters
+    ----------
+    X : list, tuple, dict, Views, DataFrame, array or sparse matrix
+        The views, as `fit` takes them; matrices between samples as `Views` with `pairwise`.
+
+    Examples
+    --------
+    >>> from consilience import SimilarityGraphFusion, make_multiview
+    >>> from consilience.cluster import SharedViews
+    >>> shared = SharedViews(make_multiview(100, n_clusters=3, separation=2.0, random_state=0).views)
+    >>> for beta in (0.1, 1, 10):
+    ...     labels = SimilarityGraphFusion(n_clusters=3, beta=beta, random_state=0).fit(shared).labels_
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.views = X if isinstance(X, Views) else Views(X)
+        self._prepared: dict[Any, PreparedViews] = {}
+
+    def prepared_for(self, model: MultiviewClusterer) -> PreparedViews:
+        """Return the views as the spaces that a model wants, made once."""
+        key = (type(model)._prepare, model._preparation())
+        if key not in self._prepared:
+            prepared = model._prepare(self.views)
+            spaces = tuple(RememberingSpace(space) for space in prepared.spaces)
+            self._prepared[key] = replace(prepared, spaces=spaces)
+        return self._prepared[key]
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -120,12 +154,15 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         return self
 
     def _fit(self, X: Any) -> None:
+        shared = X if isinstance(X, SharedViews) else None
+        if shared is not None:
+            X = shared.views
         views = X if isinstance(X, Views) else Views(X, pairwise=_precomputed_views(self.metric, X))
         self._check_parameters(views)
         with threads.limit(self.n_jobs):
             progress = Progress(self._n_stages(views), bool(self.verbose))
             with progress.stage("prepare"):
-                prepared = self._prepare(views)
+                prepared = self._prepare(views) if shared is None else shared.prepared_for(self)
             self._fit_views(prepared, check_random_state(self.random_state), progress)
         self.n_features_in_ = views.shape[1]
         self.view_names_ = np.array(views.names, dtype=object)
@@ -190,6 +227,10 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 f"(n_samples={n}); pass at most {n - 1}, or 'auto'."
             )
         return int(k)
+
+    def _preparation(self) -> Any:
+        """Return all that `_prepare` depends on beside the views."""
+        return self.metrics_, self.scale
 
     def _prepare(self, views: Views) -> PreparedViews:
         """Make a space of each view, leaving out those that say nothing."""

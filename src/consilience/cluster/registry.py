@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from .aasc import AASC
 from .average import AverageGraph
+from .awp import AWP
 from .base import MultiviewClusterer
+from .coreg import CoReg
 from .fusion import DistanceGraphFusion, SimilarityGraphFusion
+from .wmsc import WMSC
 
 
 def systems() -> dict[str, type[MultiviewClusterer]]:
@@ -18,6 +22,10 @@ def systems() -> dict[str, type[MultiviewClusterer]]:
     """
     return {
         "Average": AverageGraph,
+        "AASC": AASC,
+        "AWP": AWP,
+        "CoReg": CoReg,
+        "WMSC": WMSC,
         "SGF": SimilarityGraphFusion,
         "DGF": DistanceGraphFusion,
     }

@@ -11,9 +11,10 @@ from scipy import sparse
 from .features import DenseSpace, SparseSpace
 from .matrices import MetricSpace, PrecomputedSpace
 from .metric import PRECOMPUTED, metric_names, resolve_metrics
+from .remembering import RememberingSpace
 from .spaces import SeenSpace, Space
 
-__all__ = ["Space", "as_space", "metric_names", "resolve_metrics"]
+__all__ = ["RememberingSpace", "Space", "as_space", "metric_names", "resolve_metrics"]
 
 _SPARSE_METRICS = ("manhattan", "haversine")  # beside Euclidean and cosine
 
