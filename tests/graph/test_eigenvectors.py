@@ -28,6 +28,7 @@ METHODS = {
     "direct": lambda p, rng: module._krylov(p, module._direct(p), 40, 1000, rng),
     "inverse": lambda p, rng: module._krylov(p, module._inverse(p), 40, 1000, rng),
     "dense": lambda p, rng: module._dense(p),
+    "dense, whole": lambda p, rng: module._dense(p, whole=True),
 }
 
 
@@ -179,3 +180,24 @@ def test_every_method_solves_with_a_low_rank_addition(name):
     assert residual < 1e-9
     np.testing.assert_allclose(theta, values[::-1][:6], atol=1e-12)
     np.testing.assert_allclose(vectors @ vectors.T, expected[:, -6:] @ expected[:, -6:].T, atol=1e-7)
+
+
+def test_a_weight_of_1e_22_beside_others_of_1_costs_no_digits():
+    # What a far outlier makes of a neighbour graph; one of LAPACK's drivers returned vectors wrong by 1e-7.
+    edges = [
+        (0, 3, 0.5),
+        (1, 6, 1.0),
+        (1, 8, 0.5),
+        (2, 5, 0.5),
+        (3, 4, 1.0),
+        (3, 5, 0.5),
+        (6, 7, 0.5),
+        (8, 9, 1e-22),
+    ]
+    graph = np.zeros((10, 10))
+    for i, j, weight in edges:
+        graph[i, j] = graph[j, i] = weight
+    operator = NormalizedLaplacian(graph)
+    vectors = smallest_eigenvectors(operator, 9)
+    values = np.linalg.eigvalsh(operator.toarray())[:9]
+    np.testing.assert_allclose(operator.matmat(vectors), vectors * values, atol=1e-9)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from .. import threads
@@ -114,7 +114,7 @@ def coregularize(
 def _centroid(embeddings: Sequence[FloatArray], n_clusters: int) -> tuple[FloatArray, FloatArray]:
     """Return the leading eigenvectors and eigenvalues of the sum of U U', through the small U'U."""
     side_by_side = np.hstack(embeddings)
-    values, rotation = linalg.eigh(side_by_side.T @ side_by_side)
+    values, rotation = np.linalg.eigh(side_by_side.T @ side_by_side)
     values, rotation = values[::-1][:n_clusters], rotation[:, ::-1][:, :n_clusters]
     # They are at least 1, unless fewer samples than clusters have an edge.
     lengths = np.sqrt(np.where(values > 0.5, values, np.inf))
