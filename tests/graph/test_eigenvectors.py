@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from consilience.graph import eigenvectors as module
+from consilience.graph import knn_graph
 from consilience.graph.eigenvectors import (
     EigensolverError,
     largest_of_matrix,
@@ -10,6 +11,7 @@ from consilience.graph.eigenvectors import (
     smallest_of_plain_laplacian,
 )
 from consilience.graph.laplacian import NormalizedLaplacian
+from consilience.neighbors import as_space
 
 
 def random_graph(n, density, seed, weights=None):
@@ -182,22 +184,23 @@ def test_every_method_solves_with_a_low_rank_addition(name):
     np.testing.assert_allclose(vectors @ vectors.T, expected[:, -6:] @ expected[:, -6:].T, atol=1e-7)
 
 
-def test_a_weight_of_1e_22_beside_others_of_1_costs_no_digits():
-    # What a far outlier makes of a neighbour graph; one of LAPACK's drivers returned vectors wrong by 1e-7.
-    edges = [
-        (0, 3, 0.5),
-        (1, 6, 1.0),
-        (1, 8, 0.5),
-        (2, 5, 0.5),
-        (3, 4, 1.0),
-        (3, 5, 0.5),
-        (6, 7, 0.5),
-        (8, 9, 1e-22),
-    ]
-    graph = np.zeros((10, 10))
-    for i, j, weight in edges:
-        graph[i, j] = graph[j, i] = weight
-    operator = NormalizedLaplacian(graph)
+def test_a_far_outlier_costs_no_digits():
+    # It has a weight of 1e-22 beside others of 1: one of LAPACK's drivers then returned vectors off by 1e-7.
+    x = np.array(
+        [
+            [-1.88016985e-01, 4.68670325e-01],
+            [7.17043768e-01, 5.50532016e-01],
+            [-4.57496930e-01, -1.69507702e00],
+            [-7.98516143e-01, 2.84081393e-01],
+            [-1.33363529e00, 2.52619223e-01],
+            [-5.89975949e-01, -5.82163954e-01],
+            [1.11950701e00, 2.18732630e-01],
+            [1.37025617e00, -9.39252988e-01],
+            [1.13074119e00, 9.09080410e-01],
+            [1e6, 1e6],
+        ]
+    )
+    operator = NormalizedLaplacian(knn_graph(as_space(x, "euclidean"), 1))
     vectors = smallest_eigenvectors(operator, 9)
     values = np.linalg.eigvalsh(operator.toarray())[:9]
     np.testing.assert_allclose(operator.matmat(vectors), vectors * values, atol=1e-9)
