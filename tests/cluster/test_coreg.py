@@ -130,6 +130,15 @@ def test_a_planted_problem_and_the_attributes():
     assert model.n_iter_ == len(model.history_)
 
 
+@pytest.mark.filterwarnings("ignore:The graph has .* eigenvector represents")
+def test_samples_that_no_vector_represents_have_no_say():
+    # Three groups far apart and two clusters: the smallest group is in neither of the two leading vectors.
+    x = np.concatenate([np.linspace(0, 1, 20), np.linspace(100, 101, 20), np.linspace(200, 201, 5)])[:, None]
+    model = CoReg(n_clusters=2, n_neighbors=3, random_state=0).fit([x, x + 1])
+    assert not model.embedding_[40:].any()
+    assert_same_partition(model.labels_[:40], np.repeat([0, 1], 20))
+
+
 def test_a_constant_view_is_left_out():
     sample = make_multiview(80, n_views=2, n_clusters=2, separation=6.0, random_state=0)
     with pytest.warns(UserWarning, match="'flat' is constant"):

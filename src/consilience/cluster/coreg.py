@@ -16,7 +16,7 @@ from ..graph.eigenvectors import largest_of_matrix
 from ..graph.laplacian import NormalizedLaplacian
 from ..views import Views
 from .base import PreparedViews, check_count, check_number, estimator
-from .spectral import spectral_embedding, unit_rows
+from .spectral import spectral_embedding, unit_rows, without_rounding
 from .viewgraphs import ViewGraphsKMeansClusterer
 
 FloatArray = NDArray[np.float64]
@@ -208,7 +208,8 @@ class CoReg(ViewGraphsKMeansClusterer):
             tol=self.tol,
             random_state=random_state,
         )
-        self.embedding_ = unit_rows(found.centroid)
+        together = sparse.csr_array(sum(graphs[1:], start=graphs[0]))
+        self.embedding_ = unit_rows(without_rounding(found.centroid, together))
         self.view_embeddings_ = found.view_embeddings
         self.history_ = found.view_objectives.sum(axis=1)
         self.n_iter_ = len(self.history_)

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -24,6 +26,7 @@ from ..graph.laplacian import NormalizedLaplacian
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
+_NOTHING = 1e-6  # of a component's part in an embedding, 0 or 1 but for rounding: what counts as 0
 # Below so many samples, so many restarts: the schedule of the paper.
 _RESTARTS = ((5000, 30), (10_000, 20), (30_000, 5), (float("inf"), 3))
 
@@ -138,6 +141,40 @@ def unit_rows(vectors: npt.ArrayLike) -> FloatArray:
     np.divide(rows, peak, out=rows, where=peak > 0)  # first: squares of tiny entries would be lost
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, norms, out=rows, where=norms > 0))
+
+
+def without_rounding(vectors: npt.ArrayLike, graph: sparse.csr_array) -> FloatArray:
+    """Return an embedding with zeros where only rounding is, lest it be scaled to unit length.
+
+    That is in connected components of the graph that no vector represents, among these all samples without
+    edges.
+
+    Warns
+    -----
+    UserWarning
+        If there are such samples.
+
+    Examples
+    --------
+    >>> pair_and_single = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     without_rounding([[0.7], [0.7], [1e-17]], pair_and_single)
+    array([[0.7],
+           [0.7],
+           [0. ]])
+    """
+    rows = np.asarray(vectors, dtype=np.float64)
+    n_components, component = connected_components(graph, directed=False)
+    part = np.bincount(component, weights=(rows**2).sum(axis=1))
+    lost = (part < _NOTHING)[component] | (np.diff(graph.indptr) == 0)
+    if lost.any():
+        warnings.warn(
+            f"The graph has {n_components} connected components, and {lost.sum()} samples in those that no "
+            "eigenvector represents only go to the nearest cluster. Raise n_neighbors to connect it.",
+            stacklevel=3,
+        )
+    return np.where(lost[:, None], 0.0, rows)
 
 
 def canonical_labels(labels: npt.ArrayLike) -> IntArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
 from .. import threads
@@ -19,11 +17,10 @@ from ..graph.eigenvectors import largest_of_matrix
 from ..graph.laplacian import NormalizedLaplacian
 from ..views import Views
 from .base import PreparedViews, check_number, estimator
-from .spectral import SpectralEmbedding, spectral_embedding, unit_rows
+from .spectral import SpectralEmbedding, spectral_embedding, unit_rows, without_rounding
 from .viewgraphs import ViewGraphsKMeansClusterer
 
 Floats = NDArray[np.float64]
-_NOTHING = 1e-6  # of a component's part in an eigenvector, 0 or 1 but for rounding: what counts as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +127,7 @@ def weigh_by_perturbation(
         graph = sparse.csr_array(graph)
         graph.eliminate_zeros()
         found = largest_of_matrix(graph, n_clusters, rng=np.random.default_rng(seed))
-    return WeightedViews(problem, weights, graph, found.values, _without_rounding(found.vectors, graph))
+    return WeightedViews(problem, weights, graph, found.values, without_rounding(found.vectors, graph))
 
 
 def pose_perturbation(
@@ -166,23 +163,6 @@ def pose_perturbation(
 
 def _laplacian(weights: Floats) -> Floats:
     return np.asarray(np.diag(weights.sum(axis=1)) - weights)
-
-
-def _without_rounding(vectors: Floats, graph: sparse.csr_array) -> Floats:
-    """Return the eigenvectors with zeros where only rounding is, lest it be scaled to unit length.
-
-    That is in connected components that none of them represents, among these all samples without edges.
-    """
-    n_components, component = connected_components(graph, directed=False)
-    part = np.bincount(component, weights=(vectors**2).sum(axis=1))
-    lost = (part < _NOTHING)[component] | (np.diff(graph.indptr) == 0)
-    if lost.any():
-        warnings.warn(
-            f"The graph has {n_components} connected components, and {lost.sum()} samples in those that no "
-            "eigenvector represents only go to the nearest cluster. Raise n_neighbors to connect it.",
-            stacklevel=3,
-        )
-    return np.where(lost[:, None], 0.0, vectors)
 
 
 @estimator
