@@ -1,3 +1,4 @@
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -797,3 +798,78 @@ def test_constant_among_the_samples_seen():
     x = np.array([[1.0], [5.0], [1.0], [1.0]])
     assert as_space(x, "euclidean", seen=np.array([True, False, True, True])).is_constant()
     assert not as_space(x, "euclidean", seen=np.array([True, True, True, False])).is_constant()
+
+
+# The mean over all pairs
+
+
+def assert_mean_over_pairs(space, pairs, rtol=1e-12):
+    """The mean of these pairs by definition, a sample's with itself counted as 0."""
+    pairs = pairs.copy()
+    np.fill_diagonal(pairs, 0)
+    np.testing.assert_allclose(space.mean_over_pairs(), pairs.mean(), rtol=rtol)
+
+
+@every_form
+@BOTH
+@pytest.mark.parametrize("n_zero", [0, 1, 7, 30])
+def test_mean_of_squared_euclidean_and_of_plain_cosine_distances(form, metric, n_zero):
+    x = np.random.default_rng(20).normal(size=(30, 6))
+    x[x < -0.5] = 0
+    x[:n_zero] = 0
+    x = FORMS[form](x)
+    pairs = keys(x, metric) if metric == "euclidean" else keys(x, metric) / 2
+    assert_mean_over_pairs(as_space(x, metric), pairs, rtol=1e-6 if "32" in form else 1e-12)
+
+
+@double_forms
+@BOTH
+def test_mean_over_pairs_of_data_far_from_the_origin(form, metric):
+    # Sums of squares, or of unit rows, would cancel here to nothing.
+    x = 1e8 + np.random.default_rng(21).integers(0, 5, size=(40, 3)).astype(float)
+    exact = (x[:, None] - x[None]) ** 2
+    pairs = exact.sum(axis=2)
+    if metric == "cosine":
+        unit = unit_rows(x)
+        pairs = ((unit[:, None] - unit[None]) ** 2).sum(axis=2) / 2
+    assert_mean_over_pairs(as_space(FORMS[form](x), metric), pairs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("metric", OTHER)
+def test_mean_over_pairs_of_other_metrics(metric, monkeypatch):
+    monkeypatch.setattr(spaces, "_BLOCK_BYTES", 1)
+    x = data_for(metric)
+    name = {"sqeuclidean": "euclidean"}.get(metric, metric)
+    assert_mean_over_pairs(as_space(x, name), pairwise_distances(x, metric=name) ** 2)
+
+
+def test_mean_over_pairs_of_given_matrices():
+    matrix = np.random.default_rng(22).uniform(1, 2, size=(20, 20))  # not symmetric
+    np.fill_diagonal(matrix, 0)
+    for dtype, rtol in ((np.float64, 1e-12), (np.float32, 1e-6)):
+        given = matrix.astype(dtype)
+        assert_mean_over_pairs(as_space(given, "precomputed_distance"), matrix**2, rtol)
+        assert_mean_over_pairs(as_space(given, "precomputed_squared_distance"), matrix, rtol)
+    np.fill_diagonal(matrix, 3)
+    for form in (matrix, sparse.csr_array(matrix), sparse.csr_matrix(matrix)):
+        assert_mean_over_pairs(as_space(form, "precomputed_similarity"), matrix)
+
+
+@BOTH
+def test_mean_over_pairs_is_of_samples_seen(metric):
+    x = np.random.default_rng(23).normal(size=(30, 4))
+    seen = np.arange(30) % 3 > 0
+    expected = as_space(x[seen], metric).mean_over_pairs()
+    assert as_space(x, metric, seen=seen).mean_over_pairs() == expected
+
+
+def test_mean_over_pairs_of_a_given_matrix_takes_no_second_one():
+    matrix = np.ones((1000, 1000), dtype=np.float32)
+    np.fill_diagonal(matrix, 0)
+    space = as_space(matrix, "precomputed_distance")
+    tracemalloc.start()
+    try:
+        space.mean_over_pairs()
+        assert tracemalloc.get_traced_memory()[1] < matrix.nbytes / 4
+    finally:
+        tracemalloc.stop()

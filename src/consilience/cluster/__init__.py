@@ -4,9 +4,12 @@ from .aasc import AASC
 from .average import AverageGraph
 from .awp import AWP
 from .base import SharedViews
+from .concatenated import ConcatenatedSpectral
 from .coreg import CoReg
 from .fusion import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from .fusion2019 import DistanceGraphFusion2019, SimilarityGraphFusion2019
 from .registry import systems
+from .single import SingleViewSpectral
 from .spectral import spectral_clustering, spectral_embedding
 from .wmsc import WMSC
 
@@ -17,9 +20,13 @@ __all__ = [
     "WMSC",
     "AverageGraph",
     "CoReg",
+    "ConcatenatedSpectral",
     "DistanceGraphFusion",
+    "DistanceGraphFusion2019",
     "SharedViews",
     "SimilarityGraphFusion",
+    "SimilarityGraphFusion2019",
+    "SingleViewSpectral",
     "spectral_clustering",
     "spectral_embedding",
     "systems",

@@ -191,8 +191,8 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
         if c > n:
             raise ValueError(f"There are fewer samples (n_samples={n}) than clusters (n_clusters={c}).")
-        _check_choice("scale", self.scale, SCALES)
-        _check_choice("neighbor_search", self.neighbor_search, NEIGHBOR_SEARCHES)
+        check_choice("scale", self.scale, SCALES)
+        check_choice("neighbor_search", self.neighbor_search, NEIGHBOR_SEARCHES)
         self.n_neighbors_ = self._resolve_n_neighbors(n)
         self.metrics_ = resolve_metrics(self.metric, _seen_parts(views), views.names)
         self._check_views(views)
@@ -217,7 +217,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     def _resolve_n_neighbors(self, n: int) -> int:
         k = self.n_neighbors
         if isinstance(k, str):
-            _check_choice("n_neighbors", k, ("auto",), "an integer")
+            check_choice("n_neighbors", k, ("auto",), "an integer")
             return min(n - 1, int(np.clip(0.6 * n / self.n_clusters, 6, 20)))
         if not _is_positive_integer(k):
             raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
@@ -241,7 +241,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 spaces.append(None)
                 continue
             if self.scale == "standard" and not self.metrics_[i].startswith("precomputed"):
-                array = _standard_scaled(array, seen)
+                array = standard_scaled(array, seen)
             self._check_columns(views, i)
             space = as_space(array, self.metrics_[i], name=name, seen=seen, sample_ids=views.sample_ids)
             spaces.append(None if space.is_constant() else space)
@@ -299,7 +299,7 @@ class KMeansClusterer(MultiviewClusterer):
 
     def _check_parameters(self, views: Views) -> None:
         super()._check_parameters(views)
-        _check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
+        check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
         if self.n_init != "auto" and not _is_positive_integer(self.n_init):
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
 
@@ -354,13 +354,14 @@ def _is_positive_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
-def _check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
+def check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
+    """Raise a ValueError unless a parameter is one of the words known; `other` names what it may be besides."""
     if not isinstance(value, str) or value not in known:
         choices = ", ".join(map(repr, known)) + (f" or {other}" if other else "")
         raise ValueError(f"Unknown {name} {value!r}; known: {choices}.")
 
 
-def _standard_scaled(array: Any, seen: NDArray[np.bool_] | None) -> Any:
+def standard_scaled(array: Any, seen: NDArray[np.bool_] | None) -> Any:
     """Scale features to unit variance, and dense ones to zero mean; constant features become 0."""
     rows = array if seen is None else array[seen]
     if sparse.issparse(array):

@@ -35,27 +35,35 @@ class UnifiedGraphClusterer(KMeansClusterer):
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
         """Return the unified similarities on the edges, from the views' weights (v, n_edges)."""
 
+    def _n_listed(self) -> int:
+        """Return how many neighbours of each sample a view names."""
+        return self.n_neighbors_
+
+    def _weigh_edges(
+        self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews
+    ) -> tuple[EdgeSet, Floats]:
+        """Return the edges that the views share, and what each view brings onto them (v, n_edges)."""
+        edges = EdgeSet.union(neighbors, prepared.mask)
+        judged = [None] * len(prepared.spaces) if edges.seen is None else list(edges.seen)
+        weights = [
+            self._edge_weights(space, name, edges, seen)
+            for space, name, seen in zip(prepared.spaces, prepared.names, judged, strict=True)
+        ]
+        return edges, np.stack(weights)
+
     def _fit_views(
         self, prepared: PreparedViews, random_state: np.random.RandomState, progress: Progress
     ) -> None:
-        k = self.n_neighbors_
         neighbors = []
         for space, name in zip(prepared.spaces, prepared.names, strict=True):
             with progress.stage("neighbors", repr(name)):
-                neighbors.append(space.nearest(k))
+                neighbors.append(space.nearest(self._n_listed()))
         with progress.stage("graph"):
-            edges = EdgeSet.union(neighbors, prepared.mask)
-            judged = [None] * len(prepared.spaces) if edges.seen is None else list(edges.seen)
-            weights = np.stack(
-                [
-                    self._edge_weights(space, name, edges, seen)
-                    for space, name, seen in zip(prepared.spaces, prepared.names, judged, strict=True)
-                ]
-            )
+            edges, weights = self._weigh_edges(neighbors, prepared)
         with progress.stage("fusion"):
             similarity = self._unify(weights, edges, prepared)
         with progress.stage("sparsify"):
-            self.graph_ = symmetrize(keep_largest(edges, similarity, k))
+            self.graph_ = symmetrize(keep_largest(edges, similarity, self.n_neighbors_))
         with progress.stage("spectral"):
             embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
         with progress.stage("labels"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,10 @@ class DenseSpace:
         )
         return _half_squared(out) if self.cosine else out
 
+    def mean_over_pairs(self) -> float:
+        """Return the mean over all pairs of the squared distances, or of the cosine distances."""
+        return _mean_over_pairs(self.x, self.blank, self.cosine)
+
     def is_constant(self) -> bool:
         """Say whether all rows are the same, or under cosine point the same way."""
         return rows_are_equal(self.x, self.cosine)
@@ -149,9 +153,38 @@ class SparseSpace:
         )
         return _half_squared(out) if self.cosine else out
 
+    def mean_over_pairs(self) -> float:
+        """Return the mean over all pairs of the squared distances, or of the cosine distances."""
+        return _mean_over_pairs(self.x, self.blank, self.cosine)
+
     def is_constant(self) -> bool:
         """Say whether all rows are the same, or under cosine point the same way."""
         return sparse_rows_are_equal(self.x, self.cosine)
+
+
+def _mean_over_pairs(x: Any, blank: NDArray[np.bool_], cosine: bool) -> float:
+    """Return the mean over all pairs: squared differences, or 1 - cos of rows already of unit length.
+
+    The squared differences of all pairs of m rows sum to 2 m^2 times their total variance, and 1 - cos is
+    half of the squared difference. Rows of zeros are at 1 from every other, at 0 from themselves.
+    """
+    if not cosine:
+        return 2.0 * _total_variance(x)
+    n, n_blank = len(blank), int(blank.sum())
+    share = 1.0 - n_blank / n  # of the rows that have a direction
+    among_others = share**2 * _total_variance(x[~blank] if n_blank else x) if share else 0.0
+    return among_others + (n_blank / n) * (1.0 + share) - n_blank / n**2
+
+
+def _total_variance(x: Any) -> float:
+    """Return the mean squared distance of the rows from their mean; two passes, so that nothing cancels."""
+    if not sparse.issparse(x):
+        return float(x.var(axis=0, dtype=np.float64).sum())
+    n = x.shape[0]
+    means = np.asarray(x.sum(axis=0, dtype=np.float64)).ravel() / n
+    absent = n - np.bincount(x.indices, minlength=x.shape[1])
+    stored = x.data - means[x.indices]
+    return float((stored @ stored + absent @ means**2) / n)
 
 
 def _unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -76,6 +76,16 @@ class MetricSpace:
             out[here] = self._rows(start, stop)[rows, edges.indices[here]]
         return out * out
 
+    def mean_over_pairs(self) -> float:
+        """Return the mean over all pairs of the squared distances."""
+        n = self.x.shape[0]
+        total = 0.0
+        for start, stop in row_blocks(n, 8):
+            block = self._rows(start, stop)
+            block[np.arange(stop - start), np.arange(start, stop)] = 0.0  # may be undefined
+            total += float(np.einsum("ij,ij->", block, block))
+        return total / n**2
+
     def is_constant(self) -> bool:
         """Say whether all rows are the same."""
         return sparse_rows_are_equal(self.x) if sparse.issparse(self.x) else rows_are_equal(self.x)
@@ -118,6 +128,14 @@ class PrecomputedSpace:
         rows = np.repeat(np.arange(self.matrix.shape[0]), np.diff(edges.indptr))
         values = np.asarray(self.matrix[rows, edges.indices], dtype=np.float64).ravel()
         return values * values if self.kind == "distance" and not self.squared else values
+
+    def mean_over_pairs(self) -> float:
+        """Return the mean over all pairs of the squared distances, or of the similarities."""
+        if self.kind == "distance" and not self.squared:
+            total = np.einsum("ij,ij->", self.matrix, self.matrix, dtype=np.float64)
+        else:
+            total = self.matrix.sum(dtype=np.float64) - self.matrix.diagonal().sum(dtype=np.float64)
+        return float(total) / self.matrix.shape[0] ** 2
 
     def is_constant(self) -> bool:
         """Say whether all pairs of samples are given the same value."""

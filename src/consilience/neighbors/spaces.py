@@ -1,8 +1,8 @@
 """A view as a space: who is near whom, and how far apart the ends of given edges are.
 
-Every space has the same two methods, `nearest(k)` and `on_edges(edges)`, and a `kind`: ``"distance"``
-spaces give squared distances, ``"similarity"`` spaces give similarities. Searches are exact; distances
-that agree to twelve digits count as equal, and of equal ones the lower index is nearer.
+Every space has the same methods, first of all `nearest(k)` and `on_edges(edges)`, and a `kind`:
+``"distance"`` spaces give squared distances, ``"similarity"`` spaces give similarities. Searches are
+exact; distances that agree to twelve digits count as equal, and of equal ones the lower index is nearer.
 Memory is O(n) per block of rows; nothing of size n x n is ever held, unless the user brought it.
 """
 
@@ -45,6 +45,13 @@ class Space(Protocol):
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances, or similarities, on the edges."""
 
+    def mean_over_pairs(self) -> float:
+        """Return the mean over all n^2 pairs, those of a sample with itself counting as 0.
+
+        The mean of what `on_edges` gives, squared distances or similarities; but for cosine that of the
+        distances 1 - cos themselves, not squared. So it has a closed form for Euclidean and cosine, O(n d).
+        """
+
     def is_constant(self) -> bool:
         """Say whether all samples look the same."""
 
@@ -85,6 +92,10 @@ class SeenSpace:
         out = np.zeros(len(edges.indices))
         out[judged] = self.space.on_edges(inner)
         return out
+
+    def mean_over_pairs(self) -> float:
+        """Return the mean over all pairs of samples seen."""
+        return self.space.mean_over_pairs()
 
     def is_constant(self) -> bool:
         """Say whether all samples seen look the same."""

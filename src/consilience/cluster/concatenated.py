@@ -1,0 +1,189 @@
+"""Spectral clustering of all views side by side, as if they were one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..neighbors import as_space, resolve_metrics
+from ..views import Views
+from .base import PreparedViews, estimator, standard_scaled
+from .spectral import spectral_embedding, unit_rows
+from .viewgraphs import ViewGraphsKMeansClusterer
+
+_NAME = "all views together"  # in messages
+
+
+def concatenate(arrays: Sequence[Any]) -> Any:
+    """Return a new array with the features of all views side by side: CSR if a view is sparse, else dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> concatenate([np.eye(2), np.full((2, 1), 5.0)])
+    array([[1., 0., 5.],
+           [0., 1., 5.]])
+    """
+    if any(sparse.issparse(array) for array in arrays):
+        return sparse.csr_array(sparse.hstack([sparse.csr_array(array) for array in arrays], format="csr"))
+    return np.concatenate(arrays, axis=1)
+
+
+def scale_blocks(x: Any, widths: Sequence[int], factors: Sequence[float] | NDArray[Any]) -> None:
+    """Multiply each block of so many columns by its factor, in place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.ones((2, 3))
+    >>> scale_blocks(x, [2, 1], [1.0, 10.0])
+    >>> x[0]
+    array([ 1.,  1., 10.])
+    """
+    by_column = np.repeat(np.asarray(factors), widths).astype(x.dtype)
+    if sparse.issparse(x):
+        x.data *= by_column[x.indices]
+    else:
+        x *= by_column
+
+
+@estimator
+class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
+    r"""Spectral clustering of the concatenated features: the other thing that every fusion has to beat.
+
+    The features of all views are put side by side, each view multiplied by a factor of its own,
+
+    .. math::
+
+        x = (f_1 x_1, \ldots, f_v x_v),
+
+    and clustered as one view (see `SingleViewSpectral`). With ``balance=True`` the factors make the views
+    count alike: under the cosine metric, :math:`f_i^{-2}` is the view's mean squared row norm, so that each
+    contributes the same to the inner products; under any other, it is the view's mean squared Euclidean
+    distance over all pairs of samples (twice its total variance), so that each contributes the same to the
+    squared distances. Nothing is centred: no distance of differences would change by it, others would lose
+    their meaning (cosine, Bray-Curtis, Jaccard), and sparse views stay sparse. If a view is sparse, so is the
+    concatenation, and dense views are stored in it entry by entry.
+
+    It is a fair choice where all views are about equally telling; a view of mere noise spoils all distances,
+    and views of different nature have to share one metric. The cost is that of one neighbour search in all d
+    features, O(n^2 d), and one spectral clustering; memory is a copy of the data.
+
+    Parameters
+    ----------
+    balance : bool, default=True
+        Whether to make the views count alike; otherwise they are put side by side as they are, and the one
+        with the largest numbers or the most features prevails.
+    metric : str, default="auto"
+        One metric for all views together, not precomputed; as in `SimilarityGraphFusion` otherwise. "auto"
+        looks at the concatenation. A sequence or dict is taken only if it names the same metric throughout.
+    n_clusters, n_neighbors, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state, verbose
+        As in `SimilarityGraphFusion`. ``scale="standard"`` comes before balancing.
+
+    Attributes
+    ----------
+    labels_, graph_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
+        As in `SimilarityGraphFusion`. A view whose rows are all the same is left out.
+
+    References
+    ----------
+    A. Y. Ng, M. I. Jordan, Y. Weiss, "On Spectral Clustering: Analysis and an Algorithm", Advances in Neural
+    Information Processing Systems, 2002.
+
+    Examples
+    --------
+    >>> from consilience import make_multiview
+    >>> from consilience.cluster.concatenated import ConcatenatedSpectral
+    >>> from consilience.metrics import accuracy
+    >>> sample = make_multiview(150, n_views=3, n_clusters=3, separation=4.0, random_state=0)
+    >>> model = ConcatenatedSpectral(n_clusters=3, random_state=0).fit(sample.views)
+    >>> accuracy(sample.y, model.labels_)
+    1.0
+    """
+
+    balance: bool = True
+
+    def _check_parameters(self, views: Views) -> None:
+        super()._check_parameters(views)
+        if not isinstance(self.balance, bool | np.bool_):
+            raise ValueError(f"balance must be True or False, got {self.balance!r}.")
+        metric = self._one_metric()
+        if metric.startswith("precomputed"):
+            raise ValueError(
+                f"metric={metric!r} says that the views are matrices between samples, which have no features "
+                "to put side by side; use another system, such as SimilarityGraphFusion or AverageGraph, or "
+                "pass the features."
+            )
+        # "auto" is decided once for all, so it needs to see them all.
+        together = concatenate(views.arrays) if metric == "auto" else views.arrays[0]
+        self.metrics_ = resolve_metrics(metric, [together], [_NAME]) * views.n_views
+
+    def _one_metric(self) -> str:
+        given: Any = self.metric
+        if isinstance(given, str):
+            return given
+        # Their number and names were checked when they were resolved view by view.
+        names = sorted(set(given.values() if isinstance(given, Mapping) else given))
+        if len(names) > 1:
+            raise ValueError(
+                "ConcatenatedSpectral measures all views together by one metric, got "
+                f"{', '.join(map(repr, names))}; pass one name."
+            )
+        return str(names[0])
+
+    def _preparation(self) -> Any:
+        return self.metrics_, self.scale, bool(self.balance)
+
+    def _prepare(self, views: Views) -> PreparedViews:
+        # Views are looked at one by one for whether they say anything, which is when their rows differ: even
+        # rows that differ in length only turn a direction, once they stand beside others.
+        metrics, self.metrics_ = self.metrics_, ("euclidean",) * views.n_views
+        alone = super()._prepare(views)
+        self.metrics_ = metrics
+        arrays = [views.arrays[i] for i in np.flatnonzero(alone.taking_part)]
+        x = concatenate(arrays)
+        if self.scale == "standard":
+            x = standard_scaled(x, None)
+        if self.balance:
+            self._balance(x, [array.shape[1] for array in arrays], alone)
+        space = as_space(x, metrics[0], name=_NAME, sample_ids=views.sample_ids)
+        if space.is_constant():
+            raise ValueError(
+                f"By the metric {metrics[0]!r} all samples look the same in all views together; use "
+                "'euclidean'."
+            )
+        return dataclasses.replace(alone, spaces=(space,), names=(_NAME,), mask=None)
+
+    def _balance(self, x: Any, widths: Sequence[int], alone: PreparedViews) -> None:
+        """Scale each view, in place, so that all contribute alike to what the metric measures."""
+        if self.metrics_[0] == "cosine":
+            starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
+            size = np.add.reduceat(_column_squares(x), starts) / x.shape[0]
+        else:
+            size = np.array([space.mean_over_pairs() for space in alone.spaces])
+        # Differences too small for their squares to be told from 0 are left as they are.
+        scale_blocks(x, widths, 1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
+
+    def _learn(
+        self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
+    ) -> None:
+        (self.graph_,) = graphs
+        embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
+        self.eigenvalues_ = embedding.eigenvalues
+        self.embedding_ = unit_rows(embedding.vectors)
+
+    def _n_stages(self, views: Views) -> int:
+        return 4
+
+
+def _column_squares(x: Any) -> NDArray[np.float64]:
+    """Return the sum of squares of each column."""
+    if sparse.issparse(x):
+        squares = x.data.astype(np.float64) ** 2
+        return np.asarray(np.bincount(x.indices, weights=squares, minlength=x.shape[1]), dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->j", x, x, dtype=np.float64))
