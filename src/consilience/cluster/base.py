@@ -355,7 +355,7 @@ def _is_positive_integer(value: Any) -> bool:
 
 
 def check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
-    """Raise a ValueError unless a parameter is one of the words known; `other` names what it may be besides."""
+    """Raise a ValueError unless a parameter is one of the words known; `other` is what it may be besides."""
     if not isinstance(value, str) or value not in known:
         choices = ", ".join(map(repr, known)) + (f" or {other}" if other else "")
         raise ValueError(f"Unknown {name} {value!r}; known: {choices}.")
