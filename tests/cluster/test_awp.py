@@ -3,7 +3,6 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.utils.estimator_checks import check_estimator
 
 from consilience import make_multiview
 from consilience.cluster.awp import (
@@ -14,7 +13,7 @@ from consilience.cluster.awp import (
     rotate_to_indicator,
     rotations_at_anchors,
 )
-from consilience.testing import assert_same_partition, check_multiview_estimator
+from consilience.testing import assert_same_partition
 
 SETS = {"MSRC_v1": ("euclidean", 210, 7), "3Sources": ("cosine", 169, 6)}
 RUNS = [(name, run) for name in SETS for run in ("", "_sign")]
@@ -43,13 +42,6 @@ def orthonormal(rng, v, n, c):
 def distances(embeddings, rotations, labels):
     indicator = np.eye(embeddings.shape[2])[labels]
     return np.array([np.linalg.norm(indicator - f @ r) for f, r in zip(embeddings, rotations, strict=True)])
-
-
-@pytest.mark.filterwarnings("ignore:Only .* clusters have samples")
-def test_scikit_learn_and_multiview_checks_pass():
-    results = check_estimator(AWP(), on_fail=None, on_skip=None)
-    assert not [r for r in results if r["status"] not in ("passed", "skipped")]
-    check_multiview_estimator(AWP())
 
 
 @by_set
@@ -180,12 +172,13 @@ def test_clusters_without_samples_are_told():
     assert model.labels_[0] != model.labels_[1] and model.embedding_.shape == (4, 3)
 
 
-def test_planted_clusters_are_found():
-    sample = make_multiview(150, n_views=3, n_clusters=4, separation=9.0, random_state=0)
-    for n_restarts in (0, 10):
-        model = AWP(n_clusters=4, n_restarts=n_restarts, random_state=0).fit(sample.views)
-        assert_same_partition(model.labels_, sample.y)
-        np.testing.assert_array_equal(model.embedding_.argmax(axis=1), model.labels_)
+@pytest.mark.parametrize("seed", range(4))
+def test_planted_clusters_are_found(seed):
+    # By the restarts: from the program's own start alone, two of three such problems end with an empty cluster.
+    sample = make_multiview(150, n_views=3, n_clusters=4, separation=9.0, random_state=seed)
+    model = AWP(n_clusters=4, random_state=0).fit(sample.views)
+    assert_same_partition(model.labels_, sample.y)
+    np.testing.assert_array_equal(model.embedding_.argmax(axis=1), model.labels_)
 
 
 def test_one_view_one_cluster_and_a_constant_view():

@@ -245,8 +245,8 @@ def test_signs_do_not_depend_on_the_seed():
 
 def test_rounding_does_not_choose_the_sign():
     mirrored = np.array([[1 - 1e-12], [0.5], [-1.0]])
-    np.testing.assert_array_equal(module._fix_signs(mirrored), mirrored)
-    np.testing.assert_array_equal(module._fix_signs(-mirrored), mirrored)
+    np.testing.assert_array_equal(module.fix_signs(mirrored), mirrored)
+    np.testing.assert_array_equal(module.fix_signs(-mirrored), mirrored)
 
 
 def test_solver_and_kmeans_run_on_one_thread(monkeypatch):

@@ -49,7 +49,7 @@ def test_the_systems_of_the_paper_are_all_there():
 
 
 @every_system
-@pytest.mark.filterwarnings("ignore:Only .* clusters have samples")
+@pytest.mark.filterwarnings("ignore:Only .* clusters have samples", "ignore:The random walk has")
 def test_scikit_learns_checks(name):
     results = check_estimator(systems()[name](), on_fail=None, on_skip=None)
     assert not [r for r in results if r["status"] not in ("passed", "skipped")]

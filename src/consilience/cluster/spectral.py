@@ -117,7 +117,7 @@ def spectral_embedding(
             laplacian, n_components, components=largest, tol=tol, rng=np.random.default_rng(seed)
         )
         vectors = np.zeros((n, int(n_components)))
-        vectors[:, : found.shape[1]] = _fix_signs(found)
+        vectors[:, : found.shape[1]] = fix_signs(found)
         image = laplacian.matmat(found)
     eigenvalues, residuals = np.full((2, int(n_components)), np.nan)
     eigenvalues[: found.shape[1]] = np.maximum.accumulate(
@@ -299,7 +299,7 @@ def _warn_if_disconnected(laplacian: NormalizedLaplacian, n_components: int, n_d
         warnings.warn(f"The graph {' and '.join(facts)}. {advice}.", stacklevel=3)
 
 
-def _fix_signs(vectors: FloatArray) -> FloatArray:
+def fix_signs(vectors: FloatArray) -> FloatArray:
     """Make the first of each column's largest entries positive."""
     size = np.abs(vectors)
     # Entries equal but for rounding, as symmetric graphs have them, must not let rounding decide.

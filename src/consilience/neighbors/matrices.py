@@ -72,6 +72,8 @@ class MetricSpace:
         out = np.empty(len(edges.indices))
         for start, stop in row_blocks(self.x.shape[0], 8):
             here = slice(edges.indptr[start], edges.indptr[stop])
+            if here.start == here.stop:
+                continue
             rows = np.repeat(np.arange(stop - start), np.diff(edges.indptr[start : stop + 1]))
             out[here] = self._rows(start, stop)[rows, edges.indices[here]]
         return out * out

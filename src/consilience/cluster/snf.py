@@ -1,0 +1,388 @@
+"""Similarity network fusion: the views' networks pass on to each other what they know."""
+
+# Compiled functions are not annotated: Numba derives their types from the call.
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import memory, threads
+from ..graph import EdgeSet
+from ..neighbors import Space
+from ..neighbors.kernels import mark_largest
+from ..views import Views
+from .base import KMeansClusterer, PreparedViews, check_count, check_number, estimator
+from .progress import Progress
+from .spectral import spectral_embedding, unit_rows
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+_LANES = 8  # rows that diffuse together: as many as fit into a vector register
+_TILE = 64  # rows and columns of the tiles in which a triangle is copied to the other side
+_FUSION, _SPECTRAL = 3, 7  # n x n arrays held beside the v networks, and by spectral clustering alone
+_PARTS = 4  # blocks of rows in which all pairs are looked at, lest temporary arrays be large
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityNetwork:
+    """What `similarity_network_fusion` found.
+
+    Attributes
+    ----------
+    network : ndarray of shape (n, n)
+        The fused network, symmetric, with a diagonal above 1/2.
+    view_networks : tuple of ndarray of shape (n, n)
+        The networks of the views after the last round, symmetric.
+    n_iter : int
+        Rounds made: none with one view.
+    """
+
+    network: Floats
+    view_networks: tuple[Floats, ...]
+    n_iter: int
+
+
+def similarity_network_fusion(
+    distances: Iterable[Floats], n_neighbors: int, n_iter: int = 20, mu: float = 0.5
+) -> SimilarityNetwork:
+    r"""Fuse several views' distances between the same samples into one network.
+
+    Each view's network :math:`P_i` (see `affinity_network`) goes to
+    :math:`S_i \frac{1}{v - 1} \sum_{j \neq i} P_j S_i' + I`, all of them at once, `n_iter` times; the rows of
+    :math:`S_i` are those of the first :math:`P_i` with all but the `n_neighbors` largest entries set to 0,
+    scaled to sum 1. The mean W of the networks, its rows scaled to sum 1, gives :math:`(W + W' + I) / 2`.
+
+    With one view there is nothing to pass on, and its own network takes the place of the mean.
+
+    Parameters
+    ----------
+    distances : iterable of ndarray of shape (n, n)
+        Symmetric, non-negative, 0 on the diagonal. One array is looked at after the other.
+    n_neighbors : int
+        The number K of neighbours, below n; among the K largest entries of a row a sample itself may be.
+    n_iter : int, default=20
+        Number of rounds.
+    mu : float, default=0.5
+        Width of the affinities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> line = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 6.0], [0.0, 1.0, 5.0, 6.0]))
+    >>> similarity_network_fusion([line, line], n_neighbors=2).network.round(3)
+    array([[1.026, 0.474, 0.   , 0.   ],
+           [0.474, 1.026, 0.   , 0.   ],
+           [0.   , 0.   , 1.026, 0.474],
+           [0.   , 0.   , 0.474, 1.026]])
+    """
+    return _fuse([affinity_network(each, n_neighbors, mu) for each in distances], n_neighbors, n_iter)
+
+
+def affinity_network(distances: Floats, n_neighbors: int, mu: float = 0.5) -> Floats:
+    r"""Return a view's own network: normal densities of the distances, scaled and made symmetric.
+
+    The deviation of the density between samples i and j is :math:`\mu \sigma_{ij}`,
+    :math:`\sigma_{ij} = (\rho_i + \rho_j + d_{ij}) / 3`, with :math:`\rho_i` the mean distance of i to its
+    `n_neighbors` nearest. Identical samples with as many twins have :math:`\sigma_{ij} = 0`; they get the
+    least positive one of the view instead. Then the rows are scaled to sum 1, and the mean with the transpose
+    is taken.
+    """
+    n, k = len(distances), n_neighbors
+    scale = float(distances.max(initial=0.0)) or 1.0  # drops out again, and keeps everything finite
+    reach = np.empty(n)  # the mean distance to the k nearest
+    for rows in _parts(n):
+        others = distances[rows][_off_diagonal(rows, n)].reshape(-1, n - 1) / scale
+        reach[rows] = np.partition(others, k - 1, axis=1)[:, :k].mean(axis=1)
+    network = np.empty((n, n))  # at first, three times sigma
+    for rows in _parts(n):
+        np.add(reach[rows, None], reach, out=network[rows])
+        network[rows] += distances[rows] / scale
+    _fill_zeros(network)
+    for rows in _parts(n):
+        exponent = distances[rows] / scale
+        exponent /= network[rows]
+        with np.errstate(over="ignore"):  # a tiny mu: nobody but oneself is near
+            exponent /= mu
+            exponent *= exponent
+        # A normal density (9 / 2 because of the 3) but for a constant, which drops out next.
+        network[rows] = np.exp(-4.5 * exponent) / network[rows]
+    return _rows_to_one(network)
+
+
+def _parts(n: int) -> Iterator[slice]:
+    size = -(-n // _PARTS)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def _off_diagonal(rows: slice, n: int) -> NDArray[np.bool_]:
+    return np.asarray(np.arange(n) != np.arange(n)[rows, None])
+
+
+def _fill_zeros(matrix: Floats) -> None:
+    """Put the least positive number of a matrix in place of its zeros, or 1 if there is none."""
+    if matrix.min() == 0:
+        least = matrix.min(where=matrix > 0, initial=np.inf)
+        matrix[matrix == 0] = least if np.isfinite(least) else 1.0
+    np.maximum(matrix, 1e-300, out=matrix)  # whose inverse is a number
+
+
+def _rows_to_one(network: Floats) -> Floats:
+    """Scale the rows of a symmetric matrix to sum 1, and make it symmetric again; in place."""
+    half = 0.5 / network.sum(axis=1)
+    for rows in _parts(len(network)):
+        network[rows] *= half[rows, None] + half
+    return network
+
+
+def _fuse(networks: list[Floats], k: int, n_iter: int) -> SimilarityNetwork:
+    """Fuse the networks, which are overwritten."""
+    v, n = len(networks), len(networks[0])
+    n_rounds = n_iter if v > 1 else 0
+    neighbors = [_strongest(network, k) for network in networks] if n_rounds else []
+    total, others = np.zeros((n, n)), np.zeros((n, n))
+    for _ in range(n_rounds):
+        _add_up(networks, total)
+        for network, (columns, weights) in zip(networks, neighbors, strict=True):
+            np.subtract(total, network, out=others)
+            others /= v - 1
+            _over_rows(_diffuse, n, others, columns, weights, network)
+            _over_rows(_mirror, n, network)
+    del others
+    _add_up(networks, total)
+    fused = _rows_to_one(total)
+    fused[np.diag_indices(n)] += 0.5
+    return SimilarityNetwork(fused, tuple(networks), n_rounds)
+
+
+def _add_up(networks: list[Floats], total: Floats) -> None:
+    np.copyto(total, networks[0])
+    for network in networks[1:]:
+        total += network
+
+
+def _strongest(network: Floats, k: int) -> tuple[Index, Floats]:
+    """Return the columns of the k largest entries of each row, ascending, and these, scaled to sum 1."""
+    n = len(network)
+    kept = np.zeros(n * n, dtype=bool)
+    indptr = np.arange(n + 1, dtype=np.int64) * n
+    values = network.reshape(-1)
+    threads.for_ranges(lambda a, b: mark_largest(indptr, values, k, a, b, kept), n, grain=64)
+    columns = np.nonzero(kept.reshape(n, n))[1].reshape(n, k)
+    weights = np.take_along_axis(network, columns, axis=1)
+    return columns, weights / weights.sum(axis=1, keepdims=True)
+
+
+def _over_rows(kernel: Callable[..., None], n: int, *arguments: Any) -> None:
+    threads.for_ranges(lambda first, last: kernel(first, last, *arguments), n, grain=_TILE)
+
+
+_njit = nb.njit(nogil=True, cache=True, fastmath={"contract"})
+
+
+@_njit
+def _diffuse(first, last, matrix, columns, weights, network):
+    """Set the rows [first, last) of a network, up to the diagonal, to S X S' + I for a symmetric matrix X.
+
+    Row i of S X is a weighted sum of a few rows of X; an entry of row i of S X S' is one of a few entries of
+    that row. Several rows go side by side, so that the second step, too, adds up whole vectors.
+    """
+    n, k = columns.shape
+    left, both, row = np.zeros((n, _LANES)), np.empty((n, _LANES)), np.empty(n)
+    for start in range(first, last, _LANES):
+        lanes = min(_LANES, last - start)
+        for lane in range(lanes):
+            _weighted_sum(matrix, columns[start + lane], weights[start + lane], row)
+            left[:, lane] = row
+        for j in range(start + lanes):
+            into = both[j]
+            into[:] = 0.0
+            for m in range(k):
+                weight, source = weights[j, m], left[columns[j, m]]
+                for lane in range(_LANES):
+                    into[lane] += weight * source[lane]
+        for lane in range(lanes):
+            i = start + lane
+            for j in range(i):
+                network[i, j] = both[j, lane]
+            network[i, i] = both[i, lane] + 1.0
+
+
+@_njit
+def _weighted_sum(matrix, rows, weights, out):
+    """Add up some rows of a matrix, four at a time: the sum is then read and written less often."""
+    n, k = len(out), len(rows)
+    out[:] = 0.0
+    for m in range(0, k - 3, 4):
+        a, b, c, d = matrix[rows[m]], matrix[rows[m + 1]], matrix[rows[m + 2]], matrix[rows[m + 3]]
+        w, x, y, z = weights[m], weights[m + 1], weights[m + 2], weights[m + 3]
+        for j in range(n):
+            out[j] += (w * a[j] + x * b[j]) + (y * c[j] + z * d[j])
+    for m in range(k - k % 4, k):
+        a, w = matrix[rows[m]], weights[m]
+        for j in range(n):
+            out[j] += w * a[j]
+
+
+@_njit
+def _mirror(first, last, network):
+    """Copy the rows [first, last) of the lower triangle to the upper one."""
+    for top in range(first, last, _TILE):
+        bottom = min(top + _TILE, last)
+        for left in range(0, bottom, _TILE):
+            for i in range(top, bottom):
+                for j in range(left, min(left + _TILE, i)):
+                    network[j, i] = network[i, j]
+
+
+def all_pairs(space: Space, n: int) -> Floats:
+    """Return the squared distances of all pairs of a space's n samples, symmetric, 0 on the diagonal.
+
+    Of distances that are not symmetric, which a user may bring, the mean of both directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.neighbors import as_space
+    >>> all_pairs(as_space(np.array([[0.0], [1.0], [3.0]]), "euclidean"), 3)
+    array([[0., 1., 9.],
+           [1., 0., 4.],
+           [9., 4., 0.]])
+    """
+    squared = np.zeros((n, n))
+    for rows in _parts(n):
+        wanted = _off_diagonal(rows, n)
+        counts = np.zeros(n, dtype=np.int64)
+        counts[rows] = n - 1
+        ends = np.broadcast_to(np.arange(n, dtype=np.int32), wanted.shape)[wanted]
+        edges = EdgeSet(np.concatenate([[0], np.cumsum(counts)]), ends)
+        squared[rows][wanted] = space.on_edges(edges)
+    _over_rows(_average_sides, n, squared)
+    return squared
+
+
+@_njit
+def _average_sides(first, last, matrix):
+    """Put the mean of both directions into the rows [first, last) of the lower triangle and their mirror."""
+    for top in range(first, last, _TILE):
+        bottom = min(top + _TILE, last)
+        for left in range(0, bottom, _TILE):
+            for i in range(top, bottom):
+                for j in range(left, min(left + _TILE, i)):
+                    matrix[i, j] = matrix[j, i] = 0.5 * (matrix[i, j] + matrix[j, i])
+
+
+@estimator
+class SNF(KMeansClusterer):
+    r"""Similarity network fusion, and spectral clustering of the fused network.
+
+    Each view gives a network of all pairs of samples, :math:`P_i`, and the part :math:`S_i` of it that links
+    each sample to its K nearest. Nothing is minimised: the networks diffuse through each other's neighbours,
+
+    .. math::
+
+        P_i \leftarrow S_i \; \frac{1}{v - 1} \sum_{j \neq i} P_j \; S_i' + I,
+
+    a number of times, so that links which several views support grow and others fade; their mean is clustered
+    spectrally. Much used in medicine, for a few hundred patients with several kinds of measurements.
+
+    A round takes O(v K n^2) time, and about v + 3 arrays of n x n numbers are held, at least 7. More than
+    fits into half of the free memory is refused.
+
+    The paper keeps the diagonal of the networks at 1/2; here, as in programs in use, I is added in each
+    round. Those differ among themselves in details, which distances they are fed among them (see
+    `squared_distances`), so expect similar results, not the same. Identical samples with K twins or more,
+    between which the affinity would be infinite, are taken to be as near as the nearest others of their view.
+    With one view there is nothing to pass on, and its network is clustered as it is.
+
+    Parameters
+    ----------
+    n_iter : int, default=20
+        Number of rounds.
+    mu : float, default=0.5
+        Width of the affinities; 0.3 to 0.8 is usual.
+    squared_distances : bool, default=False
+        Whether to use squared distances. The paper uses distances; the Python package snfpy is usually fed
+        squared Euclidean ones.
+    n_neighbors : int or "auto", default="auto"
+        The number K of neighbours. "auto" is 0.6 n / n_clusters, but at least 6, at most 20 and below n: 20,
+        which is usual for SNF, from 33 samples per cluster on.
+    n_clusters, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
+        As in `SimilarityGraphFusion`, and so is `verbose`. Views that are similarities are refused.
+
+    Attributes
+    ----------
+    labels_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
+        As in `SimilarityGraphFusion`.
+    graph_ : ndarray of shape (n_samples, n_samples)
+        The fused network: dense, symmetric, with a diagonal, which takes part in the spectral clustering.
+
+    References
+    ----------
+    B. Wang, A. M. Mezlini, F. Demir, M. Fiume, Z. Tu, M. Brudno, B. Haibe-Kains, A. Goldenberg, "Similarity
+    Network Fusion for Aggregating Data Types on a Genomic Scale", Nature Methods, 2014.
+
+    Examples
+    --------
+    >>> from consilience import make_multiview
+    >>> from consilience.cluster.snf import SNF
+    >>> from consilience.metrics import accuracy
+    >>> sample = make_multiview(120, n_views=3, n_clusters=3, random_state=0)
+    >>> model = SNF(n_clusters=3, random_state=0).fit(sample.views)
+    >>> accuracy(sample.y, model.labels_) > 0.9
+    True
+    """
+
+    n_iter: int = 20
+    mu: float = 0.5
+    squared_distances: bool = False
+
+    _takes_similarities: ClassVar[bool] = False
+
+    def _check_parameters(self, views: Views) -> None:
+        super()._check_parameters(views)
+        check_count("n_iter", self.n_iter)
+        check_number("mu", self.mu, strictly=True)
+        if not isinstance(self.squared_distances, bool | np.bool_):
+            raise ValueError(f"squared_distances must be True or False, got {self.squared_distances!r}.")
+
+    def _fit_views(
+        self, prepared: PreparedViews, random_state: np.random.RandomState, progress: Progress
+    ) -> None:
+        n, v = prepared.n_samples, len(prepared.spaces)
+        memory.require(
+            8.0 * n * n * max(v + _FUSION, _SPECTRAL),
+            f"SNF on {n:,} samples and {v} views",
+            "Use CoReg or SimilarityGraphFusion, whose memory grows with the number of edges.",
+        )
+        networks = []
+        for space, name in zip(prepared.spaces, prepared.names, strict=True):
+            with progress.stage("neighbors", repr(name)):
+                networks.append(affinity_network(self._distances(space, name, n), self.n_neighbors_, self.mu))
+        with progress.stage("fusion"):
+            self.graph_ = _fuse(networks, self.n_neighbors_, self.n_iter).network
+        del networks
+        with progress.stage("spectral"):
+            embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
+        with progress.stage("labels"):
+            self.labels_ = self._read_labels(embedding, random_state)
+        self.eigenvalues_ = embedding.eigenvalues
+        self.embedding_ = unit_rows(embedding.vectors)
+
+    def _distances(self, space: Space, name: str, n: int) -> Floats:
+        distances = all_pairs(space, n)
+        if not np.isfinite(distances.max()):
+            raise ValueError(
+                f"The squared distances of view {name!r} are too large for numbers; scale it down."
+            )
+        return distances if self.squared_distances else np.sqrt(distances, out=distances)
+
+    def _n_stages(self, views: Views) -> int:
+        return views.n_views + 4
