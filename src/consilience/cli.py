@@ -48,6 +48,8 @@ def _command(name: str) -> Any:
         from .commands.cluster import run
     elif name == "compare":
         from .commands.comparing.command import run
+    elif name == "reproduce":
+        from .commands.reproduce import run
     elif name == "demo":
         from .commands.demo import run
     elif name == "completion":
@@ -100,6 +102,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_cluster(commands)
     _add_compare(commands)
+    _add_reproduce(commands)
     datasets = commands.add_parser(
         "datasets",
         help="list data sets and say where to put them",
@@ -166,6 +169,40 @@ def _add_compare(commands: Any) -> None:
     compare.add_argument("--jobs", type=int, metavar="J", help="threads (default: all cores)")
     _add_output(compare, "consilience-comparison")
     _add_common(compare)
+
+
+def _add_reproduce(commands: Any) -> None:
+    names = ["scores", "times", "sensitivity", "convergence", "complexity"]
+    names += ["affinity", "no-tuning", "2019", "eigengaps", "all"]
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="run the paper's experiments again",
+        description="Run the paper's experiments on the data sets found, and say which of its claims hold. "
+        "Stopped or killed, it goes on where it was when it is started again with the same --out.",
+        epilog="example: consilience reproduce --data multiview --out paper --quick",
+    )
+    reproduce.add_argument(
+        "experiments",
+        nargs="*",
+        choices=names,
+        default="all",
+        metavar="EXPERIMENT",
+        help=f"{', '.join(names)} (default: all)",
+    )
+    reproduce.add_argument("--data", type=Path, required=True, metavar="DIR", help="where the data sets are")
+    reproduce.add_argument(
+        "--out",
+        type=Path,
+        default=Path("consilience-paper"),
+        metavar="DIR",
+        help="(default: consilience-paper)",
+    )
+    reproduce.add_argument("--sets", metavar="S[,S...]", help="some of the data sets (default: all found)")
+    reproduce.add_argument(
+        "--quick", action="store_true", help="three sets, a 3 x 3 grid, 2 seeds: minutes instead of hours"
+    )
+    reproduce.add_argument("--jobs", type=int, metavar="J", help="processes (default: one per core)")
+    _add_common(reproduce)
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:

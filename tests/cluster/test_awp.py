@@ -174,7 +174,7 @@ def test_clusters_without_samples_are_told():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_clusters_are_found(seed):
-    # By the restarts: from the program's own start alone, two of three such problems end with an empty cluster.
+    # By the restarts: from the program's own start alone, two of three such problems end one cluster short.
     sample = make_multiview(150, n_views=3, n_clusters=4, separation=9.0, random_state=seed)
     model = AWP(n_clusters=4, random_state=0).fit(sample.views)
     assert_same_partition(model.labels_, sample.y)

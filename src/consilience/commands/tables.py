@@ -14,8 +14,9 @@ def bold(text: str) -> str:
 
 
 def show(text: str = "") -> None:
-    """Write a line to standard output."""
-    sys.stdout.write(text + "\n")
+    """Write a line to standard output; what its encoding does not have becomes a question mark."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -189,7 +189,7 @@ def largest_of_matrix(
     """
     n = matrix.shape[0]
     factor = np.zeros((n, 0)) if factor is None else factor
-    top = 1.0 + (np.linalg.norm(factor, 2) ** 2 if factor.size else 0.0)
+    top = 1.0 + (float(np.linalg.norm(factor, 2)) ** 2 if factor.size else 0.0)
     problem = _Problem(matrix, np.zeros((n, 0)), n_vectors, tol, top=top, factor=factor)
     return Eigenpairs(*_solve(problem, np.random.default_rng(0) if rng is None else rng))
 

@@ -1,0 +1,245 @@
+"""`consilience reproduce`: the paper's tables and figures, in one command that can be stopped and resumed."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..reproduction import figures, findings, page
+from ..reproduction.definitions import Paper, load_paper
+from ..reproduction.experiments import EXPERIMENTS, Plan, Row
+from ..reproduction.finding import Found, find_sets
+from ..reproduction.running import State
+from ..reproduction.running import run as run_pieces
+from ..reproduction.store import Store
+from ..reproduction.work import Laboratory
+from .output import versions, write_json, write_table
+from .progress import Bar, clock
+from .tables import bold, show, show_table
+
+RESULTS = "results"  # the folder in --out that makes it ours, and resumable
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is missing, write everything, tell about it."""
+    if find_spec("matplotlib") is None:
+        raise ValueError("Figures need matplotlib: pip install 'consilience[plot]'.")
+    n_jobs = os.cpu_count() or 1 if arguments.jobs is None else arguments.jobs
+    if n_jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {n_jobs}.")
+    _check_out(arguments.out)
+    paper = load_paper()
+    found = find_sets(arguments.data, paper)
+    plan = _plan(paper, found, arguments)
+    fingerprints = {name: _fingerprint(_path(found, name)) for name in plan.sets}
+    store = Store(arguments.out / RESULTS, fingerprints)
+    store.tidy()
+    asked = arguments.experiments
+    names = list(EXPERIMENTS) if "all" in asked else list(dict.fromkeys(asked))
+    lab = Laboratory(tuple((name, _path(found, name)) for name in plan.sets))
+    try:
+        tables = _run_experiments(names, plan, store, lab, n_jobs, _Display(not arguments.json))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"stopped; what was done is kept, start again with --out {arguments.out}"
+        ) from None
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise ValueError(
+            f"The disk of {arguments.out} is full; what was done is kept: make room, start again."
+        ) from None
+    facts = _facts(plan, n_jobs, arguments.quick)
+    told = findings.write(tables, paper, quick=arguments.quick)
+    _write(arguments, tables, told, facts, found, paper)
+    summary = {"facts": facts, "tables": tables, "findings": [vars(one) for one in told]}
+    if arguments.json:
+        show(json.dumps(summary, indent=1, ensure_ascii=False))
+    else:
+        _tell(arguments, tables, told, found)
+    return 0
+
+
+def _run_experiments(
+    names: Sequence[str], plan: Plan, store: Store, lab: Laboratory, n_jobs: int, display: _Display
+) -> dict[str, list[Row]]:
+    """Do what the experiments need and is not there yet; return their tables."""
+    tables: dict[str, list[Row]] = {}
+    try:
+        for name in names:
+            experiment = EXPERIMENTS[name]
+            display.title = experiment.title
+            for stage in experiment.stages:
+                # What is timed has the machine for itself.
+                jobs = 1 if experiment.timed else n_jobs
+                run_pieces(stage(plan, store), store, lab, n_jobs=jobs, told=display)
+            tables[name] = experiment.rows(plan, store)
+    finally:
+        display.bar.end()
+    return tables
+
+
+def _check_out(out: Path) -> None:
+    """Raise a ValueError if the results cannot go there; a folder of ours may be gone on with."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file; name a folder with --out.")
+    if out.exists() and any(out.iterdir()) and not (out / RESULTS).is_dir():
+        raise ValueError(f"{out} holds other things than results of this command; name another --out.")
+    parent = out.resolve().parent
+    if not parent.is_dir():
+        raise ValueError(f"The folder {parent} does not exist; make it first, or name another --out.")
+    if not os.access(out if out.exists() else parent, os.W_OK):
+        raise ValueError(
+            f"The folder {out if out.exists() else parent} cannot be written to; name another --out."
+        )
+
+
+def _plan(paper: Paper, found: Found, arguments: argparse.Namespace) -> Plan:
+    """Return what to do with what was found and asked for."""
+    wanted = list(paper.sets) if arguments.sets is None else arguments.sets.split(",")
+    unknown = [name for name in wanted if name not in paper.sets]
+    if unknown:
+        raise ValueError(f"Unknown data set {unknown[0]!r}; known: {', '.join(paper.sets)}.")
+    quick = paper.experiments.quick
+    if arguments.quick and arguments.sets is None:
+        wanted = [name for name in wanted if name in quick.sets]
+    sets = tuple(name for name in wanted if found.sets[name].status == "found")
+    if not sets:
+        reasons = "; ".join(f"{name}: {found.sets[name].reason}" for name in wanted)
+        raise ValueError(f"{found.folder} holds none of the data sets wanted ({reasons}).")
+    experiments = paper.experiments
+    return Plan(
+        paper,
+        sets,
+        quick.grid if arguments.quick else experiments.grid,
+        tuple(range(quick.n_runs if arguments.quick else experiments.n_runs)),
+        1 if arguments.quick else 5,
+    )
+
+
+def _path(found: Found, name: str) -> Path:
+    path = found.sets[name].path
+    assert path is not None
+    return path
+
+
+def _fingerprint(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _facts(plan: Plan, n_jobs: int, quick: bool) -> dict[str, Any]:
+    """Return what belongs to every row: versions, machine, threads."""
+    return {
+        **versions(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "jobs": n_jobs,
+        "threads": 1,
+        "quick": quick,
+        "grid": list(plan.grid.values),
+        "runs": len(plan.seeds),
+    }
+
+
+def _processor() -> str:
+    """Return the processor's name, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _write(
+    arguments: argparse.Namespace,
+    tables: dict[str, list[Row]],
+    told: Sequence[findings.Finding],
+    facts: dict[str, Any],
+    found: Found,
+    paper: Paper,
+) -> None:
+    """Write tables, figures and the page into the folder of results."""
+    out = arguments.out
+    pictures: dict[str, str] = {}
+    for name, rows in tables.items():
+        for stem, figure in figures.draw(name, rows, paper).items():
+            figures.save(figure, out / "figures", stem)
+            pictures[stem] = (out / "figures" / f"{stem}.svg").read_text(encoding="utf-8")
+        flat = page.csv_rows([{**row, **facts} for row in rows])
+        header = list(dict.fromkeys(column for row in flat for column in row))
+        write_table(out / f"{name}.csv", header, [[row.get(column, "") for column in header] for row in flat])
+        write_json(out / f"{name}.json", [{**row, **facts} for row in rows])
+    missing = [(name, one.reason) for name, one in found.sets.items() if one.status != "found"]
+    page.write(out / "report.html", tables, pictures, told, facts, missing, quick=arguments.quick)
+
+
+def _tell(
+    arguments: argparse.Namespace,
+    tables: dict[str, list[Row]],
+    told: Sequence[findings.Finding],
+    found: Found,
+) -> None:
+    """Show on the terminal what came of it."""
+    if arguments.quick:
+        show(bold("Quick version: a small grid and few seeds; not the paper's protocol"))
+        show()
+    for name in ("scores", "no-tuning", "2019"):
+        if name in tables:
+            show(bold(EXPERIMENTS[name].title))
+            header = ["set", "system", "NMI", "paper", "difference", "ACC", "paper", "difference"]
+            show_table(header, [_score_cells(row) for row in tables[name]])
+            show()
+    for one in told:
+        show(f"{bold(one.verdict)}: {one.claim}")
+        show(f"  {one.text}")
+    absent = [(name, one) for name, one in found.sets.items() if one.status != "found"]
+    if absent:
+        show()
+        show(
+            "Not used: " + "; ".join(f"{name} ({one.status})" for name, one in absent) + ". See report.html."
+        )
+    show()
+    show(f"Results are in {arguments.out}: open report.html; tables as CSV and JSON, pictures in figures.")
+
+
+def _score_cells(row: Row) -> list[Any]:
+    if row["NMI"] is None:
+        return [row["set"], row["system"], "failed", "", "", "", "", row["reason"][:60]]
+    cells: list[Any] = [row["set"], row["system"]]
+    for metric in ("NMI", "ACC"):
+        values = (row[metric], row[f"{metric}_paper"], row[f"{metric}_difference"])
+        cells += ["" if value is None else f"{value:.2f}" for value in values]
+    return cells
+
+
+class _Display:
+    """Shows how far things are: a bar on a terminal, a line now and then elsewhere."""
+
+    EVERY = 10.0  # seconds
+
+    def __init__(self, visible: bool) -> None:
+        self.visible, self.bar = visible, Bar(visible)
+        self.title, self.last = "", float("-inf")
+
+    def __call__(self, state: State) -> None:
+        told = f"{self.title}: {state.done}/{state.total} {state.work.data}".rstrip()
+        if state.seconds_left is not None:
+            told += f", about {clock(state.seconds_left)} left"
+        self.bar.draw(state.share, told)
+        if self.visible and not self.bar.visible and time.monotonic() - self.last >= self.EVERY:
+            self.last = time.monotonic()
+            sys.stderr.write(f"{told}\n")
+            sys.stderr.flush()

@@ -1,0 +1,298 @@
+"""What the pieces of work are: fits and their scores, times, convergence, growth, and pictures of graphs.
+
+Each function takes the laboratory, which knows the data, and the arguments of a piece of work; it returns
+what can be written as JSON. Scores are in percent, times in seconds.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import metrics, threads
+from ..cluster import SharedViews, systems
+from ..cluster.base import KMeansClusterer
+from ..cluster.spectral import spectral_embedding
+from ..fusion import Schedule, learn_consistent_graph, pose
+from ..graph import knn_graph
+from ..neighbors import as_space
+from ..views import Views
+from .definitions import load_paper
+from .finding import load_set
+from .store import Work
+
+SCORES = {"NMI": metrics.nmi, "ACC": metrics.accuracy, "ARI": metrics.ari, "purity": metrics.purity}
+FAILURES = (ValueError, MemoryError, np.linalg.LinAlgError)  # a cell of the table, not the end of it
+_LONG = 10.0  # seconds after which a fit is timed once
+_PIXELS = 200  # of a picture of an affinity matrix, each way
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A data set, ready for many fits."""
+
+    views: Views
+    shared: SharedViews
+    truth: NDArray[Any]
+    metric: str
+    n_classes: int
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Does pieces of work.
+
+    Parameters
+    ----------
+    files : tuple of (str, Path)
+        The data sets by name, and their files.
+    """
+
+    files: tuple[tuple[str, Path], ...]
+
+    def __call__(self, work: Work) -> Any:
+        """Do one piece of work, on one thread."""
+        with warnings.catch_warnings(), threads.limit(1):
+            warnings.simplefilter("ignore", UserWarning)  # of graphs that are not connected: many are not
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return KINDS[work.kind](self, work.data, **work.arguments)
+
+    def load(self, name: str) -> Loaded:
+        """Return a data set; the last one is kept."""
+        return _load(dict(self.files)[name], name)
+
+
+@lru_cache(maxsize=1)
+def _load(path: Path, name: str) -> Loaded:
+    found = load_set(load_paper().sets[name], path)
+    definition = found.definition
+    shared = SharedViews(found.views)
+    return Loaded(found.views, shared, found.labels, definition.metric, definition.n_classes)
+
+
+def fits(
+    lab: Laboratory,
+    data: str,
+    *,
+    system: str,
+    arguments: Mapping[str, Any],
+    points: Sequence[Mapping[str, Any]],
+    seeds: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Score a system at some points of its parameters, with every seed: one row for each.
+
+    All fits share neighbours and distances. A point where the system fails is one row with the reason.
+    """
+    loaded = lab.load(data)
+    rows: list[dict[str, Any]] = []
+    for point in points:
+        model = _system(system, loaded, {**arguments, **point})
+        try:
+            for seed, labels in _labels(model, loaded, seeds):
+                scores = {name: 100 * float(score(loaded.truth, labels)) for name, score in SCORES.items()}
+                rows.append({**point, "seed": seed, **scores, **_told_of(model)})
+        except FAILURES as error:
+            rows.append({**point, "reason": _one_line(error)})
+    return rows
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _system(name: str, loaded: Loaded, arguments: Mapping[str, Any]) -> Any:
+    return systems()[name](n_clusters=loaded.n_classes, metric=loaded.metric, **arguments)
+
+
+def _labels(model: Any, loaded: Loaded, seeds: Sequence[int]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield the labels of every seed.
+
+    Where labels are read off an embedding by k-means, it is the same for all seeds, and found once.
+    """
+    for number, seed in enumerate(seeds):
+        if number == 0 or not isinstance(model, KMeansClusterer):
+            yield seed, model.set_params(random_state=seed).fit(loaded.shared).labels_
+        else:
+            yield seed, model._read_labels(model.embedding_, np.random.RandomState(seed), scale_rows=False)
+
+
+def _told_of(model: Any) -> dict[str, Any]:
+    """Return what a model tells of itself beside its labels."""
+    told: dict[str, Any] = {}
+    if hasattr(model, "n_iter_"):
+        told["rounds"] = int(model.n_iter_)
+    if hasattr(model, "fusion_"):  # SGF and DGF
+        told["scales"] = model.view_scales_.tolist()
+        told["contributions"] = model.view_contributions_.tolist()
+        # None for a view left out: JSON has no NaN.
+        shares = model.inconsistent_shares_.tolist()
+        told["inconsistent"] = [None if np.isnan(share) else share for share in shares]
+    return told
+
+
+def times(
+    lab: Laboratory,
+    data: str,
+    *,
+    system: str,
+    arguments: Mapping[str, Any],
+    point: Mapping[str, Any],
+    n_repeats: int,
+) -> dict[str, Any]:
+    """Time a system from features to labels, on one thread.
+
+    A first fit, in which code may be compiled, does not count; unless it takes so long that this is nothing.
+    """
+    loaded = lab.load(data)
+    model = _system(system, loaded, {**arguments, **point, "random_state": 0, "n_jobs": 1})
+    seconds: list[float] = []
+    stages: list[dict[str, float]] = []
+    while len(seconds) <= n_repeats and not (seconds and seconds[0] > _LONG):
+        began = time.perf_counter()
+        try:
+            model.fit(loaded.views)
+        except FAILURES as error:
+            return {"reason": _one_line(error)}
+        seconds.append(time.perf_counter() - began)
+        stages.append(model.timings_)
+    counted = slice(len(seconds) > 1, None)
+    return {
+        "seconds": seconds[counted],
+        "stages": {name: float(np.median([one[name] for one in stages[counted]])) for name in stages[0]},
+    }
+
+
+def convergence(
+    lab: Laboratory,
+    data: str,
+    *,
+    system: str,
+    arguments: Mapping[str, Any],
+    point: Mapping[str, Any],
+    solver: str,
+    n_rounds: int,
+) -> dict[str, Any]:
+    """Return the objective of every round, and where the stopping rule would have ended."""
+    loaded = lab.load(data)
+    model = _system(system, loaded, {**arguments, **point, "random_state": 0})
+    stopped = model.set_params(solver=solver).fit(loaded.shared).n_iter_
+    model.set_params(tol=0.0, max_iter=n_rounds).fit(loaded.shared)
+    return {"history": model.history_.tolist(), "stopped": int(stopped)}
+
+
+def complexity(
+    lab: Laboratory,
+    data: str,
+    *,
+    k: int,
+    n: int,
+    v: int,
+    point: Mapping[str, float],
+    n_rounds: int,
+    n_repeats: int,
+) -> dict[str, Any]:
+    """Time the fusion alone, of v views on k n edges with random weights, for a fixed number of rounds."""
+    weights = np.random.default_rng(0).random((v, k * n))
+    schedule = Schedule(tol=0.0, max_iter=n_rounds)
+    seconds = []
+    for _ in range(n_repeats + 1):
+        began = time.perf_counter()
+        learn_consistent_graph(pose(weights, beta=point["beta"], gamma=point["gamma"]), schedule)
+        seconds.append(time.perf_counter() - began)
+    return {"seconds": seconds[1:]}
+
+
+def affinity(
+    lab: Laboratory,
+    data: str,
+    *,
+    system: str,
+    arguments: Mapping[str, Any],
+    point: Mapping[str, float],
+    view_features: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Return pictures of the graphs of some views and of their fusion, samples by class, and their scores."""
+    loaded = lab.load(data)
+    names = [name for name, array in loaded.views.items() if array.shape[1] in view_features]
+    views = loaded.views.select(names)
+    order = np.argsort(loaded.truth, kind="stable")
+    pictures = []
+    k = int(arguments["n_neighbors"])
+    alone = {"n_neighbors": k, "random_state": 0}
+    for name in names:
+        model = _system("SC", loaded, {**alone, "view": name}).fit(views)
+        pictures.append(_picture(f"view {name}", model, loaded, order))
+    fused = _system(system, loaded, {**arguments, **point, "random_state": 0}).fit(views)
+    return [*pictures, _picture(system, fused, loaded, order)]
+
+
+def _picture(title: str, model: Any, loaded: Loaded, order: NDArray[np.intp]) -> dict[str, Any]:
+    """Return a graph as a small picture, each pixel the mean of a block, and how good its clustering is."""
+    graph = model.graph_[order][:, order].tocoo()
+    n = len(order)
+    pixels = min(_PIXELS, n)
+    places = np.arange(n) * pixels // n
+    sums = np.zeros((pixels, pixels))
+    np.add.at(sums, (places[graph.row], places[graph.col]), graph.data)
+    sizes = np.bincount(places)
+    means = sums / np.outer(sizes, sizes)
+    same = loaded.truth[order][graph.row] == loaded.truth[order][graph.col]
+    return {
+        "title": title,
+        "pixels": (means / means.max()).round(4).tolist(),
+        "weight_between_classes": float(graph.data[~same].sum() / graph.data.sum()),
+        "labels": model.labels_[order].tolist(),
+        "truth": np.unique(loaded.truth[order], return_inverse=True)[1].tolist(),
+        **{name: 100 * float(score(loaded.truth, model.labels_)) for name, score in SCORES.items()},
+    }
+
+
+def eigengaps(
+    lab: Laboratory, data: str, *, arguments: Mapping[str, Any], point: Mapping[str, float], n_repeats: int
+) -> list[dict[str, Any]]:
+    """Return eigengap and time of the eigen-solve, for the graph of each view and for the learned ones."""
+    loaded = lab.load(data)
+    k = int(arguments["n_neighbors"])
+    graphs = {
+        f"view {name}": knn_graph(as_space(array, loaded.metric, name=name), k)
+        for name, array in loaded.views.items()
+    }
+    for system in ("SGF", "DGF"):
+        graphs[system] = (
+            _system(system, loaded, {**arguments, **point, "random_state": 0}).fit(loaded.shared).graph_
+        )
+    rows = []
+    for name, graph in graphs.items():
+        seconds = []
+        for _ in range(n_repeats + 1):
+            began = time.perf_counter()
+            spectral_embedding(graph, loaded.n_classes, random_state=0)
+            seconds.append(time.perf_counter() - began)
+        values = spectral_embedding(graph, loaded.n_classes + 1, random_state=0).eigenvalues
+        rows.append(
+            {
+                "graph": name,
+                "eigengap": float(values[-1] - values[-2]),
+                "seconds": float(np.median(seconds[1:])),
+            }
+        )
+    return rows
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "fits": fits,
+    "times": times,
+    "convergence": convergence,
+    "complexity": complexity,
+    "affinity": affinity,
+    "eigengaps": eigengaps,
+}
