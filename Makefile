@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 
-.PHONY: demo docs test test-all lint extras oldest bench clean
+.PHONY: demo docs test test-all lint extras oldest bench scores clean
 
 # Six real views of handwritten digits, fused, in a minute or two from nothing.
 demo: $(VENV)/.core
@@ -25,7 +25,7 @@ lint: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py
+	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py
 
 # The documentation, without network, into docs/_build/html.
 docs: $(VENV)/.docs
@@ -36,6 +36,10 @@ oldest: $(VENV)-oldest/.done
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed
+
+# Scores of the comparison systems beside their authors' programs; some minutes.
+scores: $(VENV)/.test
+	$(BIN)/python -m benchmarks.scores
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "consilience needs Python 3.11 or newer; try: make PYTHON=python3.11 ...")'
