@@ -195,7 +195,7 @@ BROKEN = [
         "exponents = [-5, -5",
         r"grid: exponents holds something twice",
     ),
-    ("experiments.toml", "exponents = [-2, 0, 2]", "exponents = []", r"quick: exponents is empty"),
+    ("experiments.toml", "exponents = [-3, 0, 3]", "exponents = []", r"quick: exponents is empty"),
     (
         "experiments.toml",
         "n_runs = 10",
