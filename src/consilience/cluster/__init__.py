@@ -8,15 +8,23 @@ from .concatenated import ConcatenatedSpectral
 from .coreg import CoReg
 from .fusion import PAPER, DistanceGraphFusion, SimilarityGraphFusion
 from .fusion2019 import DistanceGraphFusion2019, SimilarityGraphFusion2019
+from .mcgc import MCGC
+from .mvgl import MVGL
 from .registry import systems
+from .rmsc import RMSC
 from .single import SingleViewSpectral
+from .snf import SNF
 from .spectral import spectral_clustering, spectral_embedding
 from .wmsc import WMSC
 
 __all__ = [
     "AASC",
     "AWP",
+    "MCGC",
+    "MVGL",
     "PAPER",
+    "RMSC",
+    "SNF",
     "WMSC",
     "AverageGraph",
     "CoReg",

@@ -10,7 +10,11 @@ from .concatenated import ConcatenatedSpectral
 from .coreg import CoReg
 from .fusion import DistanceGraphFusion, SimilarityGraphFusion
 from .fusion2019 import DistanceGraphFusion2019, SimilarityGraphFusion2019
+from .mcgc import MCGC
+from .mvgl import MVGL
+from .rmsc import RMSC
 from .single import SingleViewSpectral
+from .snf import SNF
 from .wmsc import WMSC
 
 
@@ -33,6 +37,10 @@ def systems() -> dict[str, type[MultiviewClusterer]]:
         "AASC": AASC,
         "AWP": AWP,
         "CoReg": CoReg,
+        "MCGC": MCGC,
+        "MVGL": MVGL,
+        "RMSC": RMSC,
+        "SNF": SNF,
         "WMSC": WMSC,
         "SGF-0": SimilarityGraphFusion2019,
         "DGF-0": DistanceGraphFusion2019,
