@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from . import cold_start, end_to_end, fusion_pass
+from . import cold_start, end_to_end, fusion_pass, systems
 from .measure import machine_facts
 
 
@@ -16,7 +16,7 @@ def main() -> None:
     out = parser.parse_args().out
     print(", ".join(f"{name} {value}" for name, value in machine_facts().items()))
     rows = []
-    for part in (cold_start, end_to_end, fusion_pass):
+    for part in (cold_start, end_to_end, fusion_pass, systems):
         for row in part.rows():
             rows.append(row)
             value = "" if row.value is None else f"{row.value:9.3f} {row.unit}"
