@@ -9,7 +9,7 @@ import pytest
 
 from consilience.reproduction.definitions import load_paper
 from consilience.reproduction.experiments import Plan
-from consilience.reproduction.running import run
+from consilience.reproduction.running import Workers, run
 from consilience.reproduction.store import Store
 from consilience.reproduction.work import Laboratory
 
@@ -25,10 +25,10 @@ def searched(dataset, golden, tmp_path_factory):
     plan = Plan(paper, SETS, paper.experiments.grid, tuple(range(paper.experiments.n_runs)), 1)
     store = Store(tmp_path_factory.mktemp("results"), {})
     lab = Laboratory(tuple((name, folder / f"{name}.mat") for name in SETS))
-    run(
-        [work for name in SETS for one in SYSTEMS for work in plan.grid_work(name, one)], store, lab, n_jobs=2
-    )
-    run([plan.runs_at_best(store, name, one) for name in SETS for one in SYSTEMS], store, lab, n_jobs=2)
+    both = [(name, one) for name in SETS for one in SYSTEMS]
+    with Workers(2) as workers:
+        run([work for name, one in both for work in plan.grid_work(name, one)], store, lab, workers=workers)
+        run([plan.runs_at_best(store, name, one) for name, one in both], store, lab, workers=workers)
     return plan, store
 
 

@@ -216,3 +216,10 @@ def test_too_little_memory_is_told_before_it_begins(monkeypatch):
         MemoryError, match=r"MCGC on 40 samples, with \d+% of all pairs as edges, needs about"
     ):
         learn_consensus_graph(graphs, 3)
+
+
+def test_two_groups_of_identical_samples():
+    # Eigenvalues of such graphs coincide by the dozen; LAPACK may then return fewer vectors than asked for.
+    x = np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0)
+    labels = MCGC(n_clusters=2, n_neighbors=39).fit([x, x]).labels_
+    assert_same_partition(labels, np.repeat([0, 1], 20))

@@ -58,6 +58,17 @@ def test_huge_and_tiny_entries():
     np.testing.assert_allclose(project_to_simplex(np.full((1, 4), 1e-300)), [[0.25] * 4])
 
 
+def test_ties_at_the_threshold_end():
+    # The threshold falls on the last entries, equal but for the last bit: a loop went to and fro for ever.
+    entries = [
+        "-0x1.ec8b9982b103ap-1", "-0x1.6f791c00e992ap-1", "-0x1.c09187d69eb1ap-1", "-0x1.9c6345586366ep-1",
+        "-0x1.47067d4d63517p-1", "-0x1.0000000000000p+0", "-0x1.0000000000002p+0", "-0x1.0000000000000p+0",
+        "-0x1.0000000000000p+0",
+    ]  # fmt: skip
+    row = np.array([float.fromhex(entry) for entry in entries])
+    np.testing.assert_allclose(project_to_simplex(row[None])[0], sorted_projection(row), atol=1e-14)
+
+
 def test_the_input_is_left_alone():
     rows = np.array([[3, 1], [0, 0]])
     project_to_simplex(rows)

@@ -100,26 +100,27 @@ def test_failures_are_tried_again_and_results_are_not(tmp_path):
 def test_every_piece_is_done_once(tmp_path, n_jobs):
     store, states = Store(tmp_path, {}), []
     store.put(numbers(1)[0], "done before")
-    running.run([*numbers(5), *numbers(5)], store, double, n_jobs=n_jobs, told=states.append)
+    with running.Workers(n_jobs) as workers:
+        running.run([*numbers(5), *numbers(5)], store, double, workers=workers, told=states.append)
+        running.run(numbers(5), store, fail, workers=workers)  # nothing is left to do
     assert [store.get(work) for work in numbers(5)] == ["done before", 2, 4, 6, 8]
+    states = [state for state in states if state.total == 4]
     assert (states[-1].done, states[-1].total, states[-1].share) == (4, 4, 1.0)
-    assert states[0].seconds_left is None
     assert all(state.seconds_left >= 0 for state in states if state.done)
-    running.run(numbers(5), store, fail, n_jobs=n_jobs)  # nothing is left to do
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_error_comes_through_and_the_rest_is_kept(tmp_path, n_jobs):
     store = Store(tmp_path, {})
     store.put(numbers(1)[0], 0)
-    with pytest.raises(ValueError, match="no 1"):
-        running.run(numbers(2), store, fail, n_jobs=n_jobs)
+    with running.Workers(n_jobs) as workers, pytest.raises(ValueError, match="no 1"):
+        running.run(numbers(2), store, fail, workers=workers)
     assert store.get(numbers(1)[0]) == 0
 
 
 def test_a_process_that_is_killed_is_one_clear_line(tmp_path):
-    with pytest.raises(MemoryError, match=r"lower --jobs.*is kept"):
-        running.run(numbers(2), Store(tmp_path, {}), leave, n_jobs=2)
+    with running.Workers(2) as workers, pytest.raises(MemoryError, match=r"lower --jobs.*is kept"):
+        running.run(numbers(2), Store(tmp_path, {}), leave, workers=workers)
 
 
 PROGRAM = """
@@ -127,10 +128,11 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {here!r})
 from test_store import numbers, slow_double
-from consilience.reproduction.running import run
+from consilience.reproduction.running import Workers, run
 from consilience.reproduction.store import Store
 if __name__ == "__main__":
-    run(numbers(40), Store(Path({folder!r}), {{}}), slow_double, n_jobs={n_jobs})
+    with Workers({n_jobs}) as workers:
+        run(numbers(40), Store(Path({folder!r}), {{}}), slow_double, workers=workers)
 """
 
 

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ..reproduction import figures, findings, page
 from ..reproduction.definitions import Paper, load_paper
 from ..reproduction.experiments import EXPERIMENTS, Plan, Row
 from ..reproduction.finding import Found, find_sets
-from ..reproduction.running import State
+from ..reproduction.running import State, Workers
 from ..reproduction.running import run as run_pieces
 from ..reproduction.store import Store
 from ..reproduction.work import Laboratory
@@ -74,19 +75,21 @@ def _run_experiments(
     names: Sequence[str], plan: Plan, store: Store, lab: Laboratory, n_jobs: int, display: _Display
 ) -> dict[str, list[Row]]:
     """Do what the experiments need and is not there yet; return their tables."""
-    tables: dict[str, list[Row]] = {}
+    experiments = [EXPERIMENTS[name] for name in names]
+    together = [one for one in experiments if not one.timed]
     try:
-        for name in names:
-            experiment = EXPERIMENTS[name]
-            display.title = experiment.title
-            for stage in experiment.stages:
-                # What is timed has the machine for itself.
-                jobs = 1 if experiment.timed else n_jobs
-                run_pieces(stage(plan, store), store, lab, n_jobs=jobs, told=display)
-            tables[name] = experiment.rows(plan, store)
+        with Workers(n_jobs) as workers:
+            for stages in zip_longest(*(one.stages for one in together), fillvalue=lambda plan, store: []):
+                pieces = [work for stage in stages for work in stage(plan, store)]
+                run_pieces(pieces, store, lab, workers=workers, told=display)
+        # What is timed has the machine for itself.
+        for one in experiments:
+            if one.timed:
+                for stage in one.stages:
+                    run_pieces(stage(plan, store), store, lab, told=display)
     finally:
         display.bar.end()
-    return tables
+    return {one.name: one.rows(plan, store) for one in experiments}
 
 
 def _check_out(out: Path) -> None:
@@ -232,10 +235,13 @@ class _Display:
 
     def __init__(self, visible: bool) -> None:
         self.visible, self.bar = visible, Bar(visible)
-        self.title, self.last = "", float("-inf")
+        self.last = float("-inf")
 
     def __call__(self, state: State) -> None:
-        told = f"{self.title}: {state.done}/{state.total} {state.work.data}".rstrip()
+        system = state.work.arguments.get("system", "")
+        told = f"{state.done}/{state.total} {state.work.kind} {system} {state.work.data}".replace(
+            "  ", " "
+        ).rstrip()
         if state.seconds_left is not None:
             told += f", about {clock(state.seconds_left)} left"
         self.bar.draw(state.share, told)

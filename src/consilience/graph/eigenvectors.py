@@ -302,7 +302,10 @@ def _dense(problem: _Problem, whole: bool = False) -> FloatArray:
     matrix = problem.toarray() - away * (problem.null @ problem.null.T)
     if whole:  # slower, and more dependable
         return np.asarray(np.linalg.eigh(matrix)[1][:, n - problem.n_wanted :])
-    return np.asarray(linalg.eigh(matrix, subset_by_index=(n - problem.n_wanted, n - 1), overwrite_a=True)[1])
+    vectors = linalg.eigh(matrix, subset_by_index=(n - problem.n_wanted, n - 1), overwrite_a=True)[1]
+    if vectors.shape[1] < problem.n_wanted:  # it happens where many eigenvalues coincide
+        raise np.linalg.LinAlgError("LAPACK returned fewer eigenvectors than it was asked for.")
+    return np.asarray(vectors)
 
 
 def _krylov(

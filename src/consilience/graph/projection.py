@@ -62,8 +62,8 @@ def _project_rows(values, indptr, first, last, out):
             largest = max(largest, values[e])
         # The threshold is at least this: the largest entry alone never exceeds it by more than 1. Sums are of
         # what exceeds it, not of the entries, so that rows of huge entries lose no digits.
-        threshold, count, before = -1.0, 0, -1
-        while count != before:
+        threshold, count, before = -1.0, stop - start + 1, stop - start + 2
+        while count < before:  # it can only fall, but for rounding among tied entries
             before, total, count = count, 0.0, 0
             for e in range(start, stop):
                 excess = values[e] - largest

@@ -7,10 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from .store import Store, Work
 
@@ -43,13 +43,39 @@ class State:
 Told = Callable[[State], None]
 
 
+class Workers:
+    """Processes that do pieces of work, started when first needed and kept until the block ends.
+
+    Parameters
+    ----------
+    n_jobs : int
+        How many; with one, the work is done by this process itself.
+    """
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def submit(self, do: Do, work: Work, store: Store) -> Future[None]:
+        """Have a piece of work done and its result kept."""
+        if self._pool is None:
+            # Fresh processes: a fork of one that has compiled code and threads running may hang.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(
+                self.n_jobs, context, initializer=_leave_with, initargs=(os.getpid(),)
+            )
+        return self._pool.submit(_do_and_keep, do, work, store)
+
+
 def run(
-    pieces: Sequence[Work],
-    store: Store,
-    do: Do,
-    *,
-    n_jobs: int = 1,
-    told: Told | None = None,
+    pieces: Sequence[Work], store: Store, do: Do, *, workers: Workers | None = None, told: Told | None = None
 ) -> None:
     """Do the pieces of work that the store does not have yet, the costly ones first.
 
@@ -61,42 +87,32 @@ def run(
         Where results go, each as soon as it is there.
     do : callable
         Takes a piece of work and returns its result; a function that can be sent to another process.
-    n_jobs : int, default=1
-        Number of processes. Each works on one thread.
+    workers : Workers, default=None
+        Who does it; None: this process.
     told : callable, default=None
         Gets the state of things whenever it changes.
     """
     wanted = {store.path(work): work for work in pieces if work not in store}
     missing = sorted(wanted.values(), key=lambda work: -work.cost)
     pace = _Pace(missing, told)
-    if not missing:
-        return
-    if n_jobs == 1:
+    if workers is None or workers.n_jobs == 1:
         for work in missing:
             pace.tell(work)
             _do_and_keep(do, work, store)
             pace.ended(work)
         return
-    # Fresh processes: a fork of one that has compiled code and threads running may hang.
-    context = multiprocessing.get_context("spawn")
-    parent = os.getpid()
-    with ProcessPoolExecutor(n_jobs, context, initializer=_leave_with, initargs=(parent,)) as pool:
-        try:
-            running = {pool.submit(_do_and_keep, do, work, store): work for work in missing}
-            pace.tell(missing[0])
-            while running:
-                for done in wait(running, return_when=FIRST_COMPLETED).done:
-                    work = running.pop(done)
-                    done.result()
-                    pace.ended(work)
-        except BrokenProcessPool:
-            raise MemoryError(
-                "A process was killed from outside, most often for want of memory; lower --jobs. What "
-                "was done is kept: start again with the same --out."
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    try:
+        running = {workers.submit(do, work, store): work for work in missing}
+        while running:
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                work = running.pop(done)
+                done.result()
+                pace.ended(work)
+    except BrokenProcessPool:
+        raise MemoryError(
+            "A process was killed from outside, most often for want of memory; lower --jobs. What was done "
+            "is kept: start again with the same --out."
+        ) from None
 
 
 def _do_and_keep(do: Do, work: Work, store: Store) -> None:
