@@ -17,15 +17,15 @@ DistanceGraphFusion(n_clusters=10, random_state=0).fit(views)
 print(time.perf_counter() - began)
 """
 MEMORY = """
-import resource
 import numpy as np
+from benchmarks.speed.measure import peak_megabytes
 from consilience import DistanceGraphFusion
 rng = np.random.default_rng(0)
 y = np.arange(20_000) % 8
 views = [2 * rng.normal(size=(8, 50))[y] + rng.normal(size=(20_000, 50)) for _ in range(2)]
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_megabytes()
 DistanceGraphFusion(n_clusters=8, random_state=0).fit(views)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+print(peak_megabytes() - before)
 """
 
 

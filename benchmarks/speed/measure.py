@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -88,6 +89,15 @@ def fresh_process(program: str, **environment: str) -> str:
         env={**os.environ, **environment},
     )
     return run.stdout
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process has held so far.
+
+    Not what getrusage says: that is inherited from the process that started this one.
+    """
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
 
 
 def _seconds(function: Callable[[], Any]) -> float:

@@ -19,7 +19,8 @@ ON_EDGES = ("CoReg", "AWP", "WMSC", "AASC")
 _N = 20_000
 
 _GROWTH = """
-import resource, warnings
+import warnings
+from benchmarks.speed.measure import peak_megabytes
 from consilience import make_multiview
 from consilience.cluster import systems
 system = systems()[{system!r}]
@@ -27,9 +28,9 @@ warnings.simplefilter("ignore")
 small = make_multiview(500, n_views=3, n_features=30, n_clusters=10, separation=3.0, random_state=0)
 system(n_clusters=10, random_state=0).fit(small.views)
 sample = make_multiview({n}, n_views=3, n_features=30, n_clusters=10, separation=3.0, random_state=0)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_megabytes()
 system(n_clusters=10, random_state=0).fit(sample.views)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+print(peak_megabytes() - before)
 """
 
 
