@@ -202,7 +202,8 @@ def _tell(
     for name in ("scores", "no-tuning", "2019"):
         if name in tables:
             show(bold(EXPERIMENTS[name].title))
-            header = ["set", "system", "NMI", "paper", "difference", "ACC", "paper", "difference"]
+            paper = "paper, tuned" if name == "no-tuning" else "paper"
+            header = ["set", "system", "NMI", paper, "difference", "ACC", paper, "difference"]
             show_table(header, [_score_cells(row) for row in tables[name]])
             show()
     for one in told:
@@ -221,7 +222,8 @@ def _tell(
 def _score_cells(row: Row) -> list[Any]:
     if row["NMI"] is None:
         return [row["set"], row["system"], "failed", "", "", "", "", row["reason"][:60]]
-    cells: list[Any] = [row["set"], row["system"]]
+    neighbors = f", k = {row['n_neighbors']}" if "n_neighbors" in row else ""
+    cells: list[Any] = [row["set"], row["system"] + neighbors]
     for metric in ("NMI", "ACC"):
         values = (row[metric], row[f"{metric}_paper"], row[f"{metric}_difference"])
         cells += ["" if value is None else f"{value:.2f}" for value in values]
