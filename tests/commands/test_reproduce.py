@@ -265,3 +265,10 @@ def test_killed_at_ten_random_moments_it_ends_as_if_nothing_had_been(small, run,
     assert kills >= 3  # the rest found everything done
     subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert tables("r") == tables("whole")
+
+
+def test_the_page_shows_what_was_done_before_too(run, capsys):
+    assert run("convergence", "--quick", "--out", "r", "--sets", "MSRC_v1") == 0
+    assert run("no-tuning", "--quick", "--out", "r", "--sets", "MSRC_v1") == 0
+    assert {path.stem for path in Path("r").glob("*.csv")} == {"convergence", "no-tuning"}
+    assert "objective" in Path("r/report.html").read_text()

@@ -67,14 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         show(json.dumps(summary, indent=1, ensure_ascii=False))
     else:
-        _tell(arguments, tables, told, found)
+        _tell(arguments, {name: tables.get(name, []) for name in names}, told, found)
     return 0
 
 
 def _run_experiments(
     names: Sequence[str], plan: Plan, store: Store, lab: Laboratory, n_jobs: int, display: _Display
 ) -> dict[str, list[Row]]:
-    """Do what the experiments need and is not there yet; return their tables."""
+    """Do what the experiments need and is not there yet; return all tables that there are."""
     experiments = [EXPERIMENTS[name] for name in names]
     together = [one for one in experiments if not one.timed]
     try:
@@ -89,7 +89,15 @@ def _run_experiments(
                     run_pieces(stage(plan, store), store, lab, told=display)
     finally:
         display.bar.end()
-    return {one.name: one.rows(plan, store) for one in experiments}
+    return {name: rows for name in EXPERIMENTS if (rows := _rows_if_done(name, plan, store)) is not None}
+
+
+def _rows_if_done(name: str, plan: Plan, store: Store) -> list[Row] | None:
+    """Return the table of an experiment if all of it has been done, now or before: the page shows it all."""
+    try:
+        return EXPERIMENTS[name].rows(plan, store) or None
+    except KeyError:
+        return None
 
 
 def _check_out(out: Path) -> None:
@@ -199,8 +207,11 @@ def _tell(
     if arguments.quick:
         show(bold("Quick version: a small grid and few seeds; not the paper's protocol"))
         show()
+    for name, rows in tables.items():
+        if not rows:
+            show(f"{EXPERIMENTS[name].title}: not done, its data set is not there.")
     for name in ("scores", "no-tuning", "2019"):
-        if name in tables:
+        if tables.get(name):
             show(bold(EXPERIMENTS[name].title))
             paper = "paper, tuned" if name == "no-tuning" else "paper"
             header = ["set", "system", "NMI", paper, "difference", "ACC", paper, "difference"]
