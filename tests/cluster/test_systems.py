@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from consilience import Views, cluster, make_multiview, memory
 from consilience.cluster import systems
+from consilience.neighbors.features import DenseSpace
 from consilience.testing import assert_same_partition, check_multiview_estimator
 
 pytestmark = [
@@ -61,14 +63,14 @@ def test_our_checks(name):
 
 
 @every_system
-def test_the_common_parameters_come_first_and_all_are_documented(name):
+def test_all_have_the_common_parameters_and_document_theirs(name):
     system = systems()[name]
     parameters = inspect.signature(system).parameters
     assert set(parameters) > COMMON
     assert all(p.kind is p.KEYWORD_ONLY for p in parameters.values())
     told = inspect.getdoc(system)
     for word in [*parameters, "Parameters", "Attributes", "Examples", "labels_"]:
-        assert word in told, f"{system.__name__} does not document {word}"
+        assert re.search(rf"\b{word}\b", told), f"{system.__name__} does not document {word}"
 
 
 @every_system
@@ -173,6 +175,22 @@ def test_bad_parameters_have_the_same_message_everywhere(name, parameters, messa
 
 
 @every_system
+def test_features_whose_squares_are_no_numbers_are_refused_alike(name, sample):
+    views = {**sample.views, "vast": 1e200 * sample.views["view_0"]}
+    with pytest.raises(
+        ValueError, match=r"View 'vast' has entries from -.*e\+20.* too large for numbers; scale"
+    ):
+        systems()[name](n_clusters=3).fit(views)
+
+
+@every_system
+def test_the_unit_of_the_features_does_not_matter(name, sample):
+    for unit in (1e-140, 1e140):
+        views = {key: unit * array for key, array in sample.views.items()}
+        assert_same_partition(systems()[name](n_clusters=3, random_state=0).fit(views).labels_, sample.y)
+
+
+@every_system
 def test_a_failed_fit_leaves_the_model_as_it_was(name, sample):
     model = systems()[name](n_clusters=3, random_state=0).fit(sample.views)
     before = model.labels_
@@ -182,8 +200,10 @@ def test_a_failed_fit_leaves_the_model_as_it_was(name, sample):
 
 
 @pytest.mark.parametrize("name", sorted(DENSE | {"MVGL"}))
-def test_dense_systems_refuse_what_does_not_fit_into_memory(name, sample, monkeypatch):
+def test_they_refuse_what_does_not_fit_into_memory_before_they_begin(name, sample, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    monkeypatch.delattr(DenseSpace, "nearest")
+    monkeypatch.delattr(DenseSpace, "on_edges")
     with pytest.raises(MemoryError, match=r"needs about .* free\. .*SimilarityGraphFusion"):
         systems()[name](n_clusters=3).fit(sample.views)
 

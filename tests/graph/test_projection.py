@@ -69,6 +69,12 @@ def test_ties_at_the_threshold_end():
     np.testing.assert_allclose(project_to_simplex(row[None])[0], sorted_projection(row), atol=1e-14)
 
 
+def test_a_row_with_nan_has_no_projection_and_the_others_have():
+    found = project_to_simplex(np.array([[np.nan, 1.0], [2.0, 0.0]]))
+    assert np.isnan(found[0]).all()
+    np.testing.assert_array_equal(found[1], [1, 0])
+
+
 def test_the_input_is_left_alone():
     rows = np.array([[3, 1], [0, 0]])
     project_to_simplex(rows)

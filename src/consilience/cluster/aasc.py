@@ -233,9 +233,9 @@ class AASC(ViewGraphsKMeansClusterer):
 
     Good as a baseline in which every view judges all edges. The two conditions on the weights leave them
     little room where the views' similarities are of much the same size, as Gaussian ones are: the weights
-    then stay near uniform, also between views of unlike quality. One sparse eigenproblem per round, of which
-    there are two to five: time about linear in the number of edges, memory of a few copies of the graph per
-    view.
+    then stay near uniform, also between views of unlike quality. Besides the neighbour searches, O(v n^2 d),
+    one sparse eigenproblem per round, of which there are two to five: time about linear in the number of
+    edges, memory of a few copies of the graph per view.
 
     Parameters
     ----------

@@ -236,10 +236,11 @@ class AWP(ViewGraphsClusterer):
     The norms are not squared, so that a view counts by the inverse of its distance from Y. Y and the
     :math:`R_i` are found in turns, each step in closed form.
 
-    Good where it must be quick: beyond one sparse eigenproblem per view there are some ten rounds per start,
-    linear in n. Memory is some 4 v times n x c numbers and the views' graphs. The result is a local minimum
-    that depends much on the start, and a lower objective need not be a better partition. Indicator matrices
-    of clusters of unlike sizes are far from any orthonormal columns, so even sizes are preferred.
+    Good where it must be quick: besides the neighbour searches, O(v n^2 d), and one sparse eigenproblem per
+    view there are some ten rounds per start, linear in n. Memory is some 4 v times n x c numbers and the
+    views' graphs. The result is a local minimum that depends much on the start, and a lower objective need
+    not be a better partition. Indicator matrices of clusters of unlike sizes are far from any orthonormal
+    columns, so even sizes are preferred.
 
     Parameters
     ----------

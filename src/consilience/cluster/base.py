@@ -25,6 +25,7 @@ SCALES = ("none", "standard")
 NEIGHBOR_SEARCHES = ("exact",)
 ASSIGN_LABELS = ("kmeans",)
 Class = TypeVar("Class")
+_LARGEST = 1e100  # larger parameters have squares that are not finite, or almost
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,6 +244,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             if self.scale == "standard" and not self.metrics_[i].startswith("precomputed"):
                 array = standard_scaled(array, seen)
             self._check_columns(views, i)
+            _check_range(array, self.metrics_[i], name)
             space = as_space(array, self.metrics_[i], name=name, seen=seen, sample_ids=views.sample_ids)
             spaces.append(None if space.is_constant() else space)
         taking_part = np.array([space is not None for space in spaces])
@@ -314,12 +316,30 @@ class KMeansClusterer(MultiviewClusterer):
         )
 
 
+def _check_range(array: Any, metric: str, name: str) -> None:
+    """Raise a ValueError if squared Euclidean distances between rows may exceed the largest number."""
+    if metric != "euclidean":
+        return
+    values = array.data if sparse.issparse(array) else array
+    least, largest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    with np.errstate(over="ignore"):
+        square = np.float64(largest - least) ** 2 * array.shape[1]
+    if not np.isfinite(square):
+        raise ValueError(
+            f"View {name!r} has entries from {least:.3g} to {largest:.3g}, whose squared distances are too "
+            "large for numbers; scale it down."
+        )
+
+
 def check_number(name: str, value: Any, *, least: float = 0.0, strictly: bool = False) -> None:
-    """Raise a ValueError unless a parameter is a finite number, not below (or above) the least allowed."""
-    known = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    """Raise a ValueError unless a parameter is a number from the least allowed (or above) to 1e100."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    known = is_number and bool(np.abs(value) < np.inf)  # NaN is not
     if not known or value < least or (strictly and value == least):
         bound = f"above {least:g}" if strictly else f"of at least {least:g}"
         raise ValueError(f"{name} must be a finite number {bound}, got {value!r}.")
+    if value > _LARGEST:
+        raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value!r}.")
 
 
 def check_count(name: str, value: Any) -> None:

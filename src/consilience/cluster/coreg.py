@@ -165,7 +165,7 @@ class CoReg(ViewGraphsKMeansClusterer):
     view_embeddings_ : ndarray of shape (number of views that took part, n_samples, n_clusters)
         The views' own embeddings.
     history_ : ndarray of shape (n_iter_,)
-        The objective after each round; it never falls.
+        The objective after each round; it never falls, but for rounding.
     n_iter_ : int
         Number of rounds.
     converged_ : bool

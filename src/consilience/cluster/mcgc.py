@@ -10,25 +10,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from .. import memory, threads
 from ..graph import project_to_simplex
 from ..graph.eigenvectors import largest_of_matrix
-from ..graph.rank_constrained import rank_constrained_graph, search_components
+from ..graph.rank_constrained import search_components
 from ..neighbors.spaces import row_blocks
 from ..views import Views
 from .base import PreparedViews, check_number, estimator
-from .progress import Progress
-from .spectral import spectral_embedding, unit_rows
-from .viewgraphs import ViewGraphsKMeansClusterer
+from .components import ComponentGraphClusterer
 
 FloatArray = NDArray[np.float64]
 
 _NO_EIGENVALUE = 1e-10  # sums of eigenvalues below it count as 0
 _FEWEST_ROUNDS = 3
-_SAMPLED = 32  # every so many rows are looked at to tell how many edges a graph will have
+_SAMPLED = 256  # rows looked at to tell how many edges a graph will have
+_INSTEAD = "Use CoReg or SimilarityGraphFusion, whose memory grows with the edges, or take fewer samples."
 _BYTES_PER_ENTRY = 70  # of a graph, its transpose, their sum, and copies that an eigen-solver makes
 
 
@@ -163,7 +161,7 @@ def _puller(factor: FloatArray) -> Callable[[FloatArray, float], sparse.csr_arra
             values -= pull / 2 * cdist(vectors[which], vectors, "sqeuclidean")
             return project_to_simplex(values)
 
-        _require_memory(n, rows(slice(None, None, _SAMPLED)))
+        _require_memory(n, rows(slice(None, None, max(1, n // _SAMPLED))))
         blocks = [sparse.csr_array(rows(slice(start, stop))) for start, stop in row_blocks(n, 8)]
         return sparse.csr_array(sparse.vstack(blocks))
 
@@ -176,7 +174,7 @@ def _require_memory(n: int, some_rows: FloatArray) -> None:
     memory.require(
         _BYTES_PER_ENTRY * share * n**2,
         f"MCGC on {n} samples, with {share:.0%} of all pairs as edges,",
-        "Use CoReg or SimilarityGraphFusion, whose memory grows with the neighbours, or take fewer samples.",
+        _INSTEAD,
     )
 
 
@@ -193,7 +191,7 @@ def _disagreement(consensus: _Sum, bases: Sequence[FloatArray], beta: float) -> 
 
 
 @estimator
-class MCGC(ViewGraphsKMeansClusterer):
+class MCGC(ComponentGraphClusterer):
     r"""Multi-view consensus graph clustering: a graph of as many components as clusters.
 
     Every view first gets a graph :math:`W_v` of exactly c connected components on its nearest neighbours.
@@ -246,7 +244,7 @@ class MCGC(ViewGraphsKMeansClusterer):
 
     See Also
     --------
-    MVGL : The same authors' earlier system, on neighbours only.
+    MVGL : An earlier system by some of the same authors, on neighbours only.
 
     References
     ----------
@@ -265,21 +263,16 @@ class MCGC(ViewGraphsKMeansClusterer):
 
     beta: float = 1.0
 
-    _takes_similarities: ClassVar[bool] = False
+    _max_search: ClassVar[int] = 30
 
     def _check_parameters(self, views: Views) -> None:
         super()._check_parameters(views)
         check_number("beta", self.beta, strictly=True)
 
-    def _view_graphs(self, prepared: PreparedViews, progress: Progress) -> list[sparse.csr_array]:
-        graphs = []
-        for space, name in zip(prepared.spaces, prepared.names, strict=True):
-            with progress.stage("neighbors", repr(name)):
-                found = rank_constrained_graph(
-                    space, prepared.n_samples, self.n_clusters, self.n_neighbors_, max_iter=30
-                )
-                graphs.append(found.graph)
-        return graphs
+    def _require_memory(self, n_samples: int, n_views: int) -> None:
+        # Components of equal size, each with all its edges: what is known before there is a graph.
+        n_entries = n_samples**2 / self.n_clusters
+        memory.require(_BYTES_PER_ENTRY * n_entries, f"MCGC on {n_samples:,} samples", _INSTEAD)
 
     def _learn(
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
@@ -290,8 +283,4 @@ class MCGC(ViewGraphsKMeansClusterer):
         self.history_ = found.history
         self.n_iter_ = len(found.history) - 1
         self.converged_ = found.converged
-        # As many components as clusters are what was looked for; only more of them are worth a warning.
-        too_many = connected_components(self.graph_, directed=False)[0] > self.n_clusters
-        embedding = spectral_embedding(self.graph_, self.n_clusters, warn=too_many, random_state=random_state)
-        self.embedding_ = unit_rows(embedding.vectors)
-        self.eigenvalues_ = embedding.eigenvalues
+        self._embed_graph(random_state)

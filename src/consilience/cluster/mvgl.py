@@ -9,17 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from .. import memory, threads
 from ..graph import EdgeSet, project_to_simplex, symmetrize
 from ..graph.eigenvectors import Eigenpairs, largest_of_matrix, smallest_of_plain_laplacian
-from ..graph.rank_constrained import rank_constrained_graph, search_components
+from ..graph.rank_constrained import search_components
 from ..neighbors import as_space
 from .base import PreparedViews, estimator
-from .progress import Progress
-from .spectral import spectral_embedding, unit_rows
-from .viewgraphs import ViewGraphsKMeansClusterer
+from .components import ComponentGraphClusterer
 
 FloatArray = NDArray[np.float64]
 
@@ -92,7 +89,7 @@ def learn_weighted_graph(
     (array([0.5, 0.5]), array([0.]))
     """
     support = _united_support(graphs)
-    _require_memory(support, len(graphs), n_clusters)
+    _require_memory(support.n_samples, support.n_edges, len(graphs), n_clusters)
     off_diagonal = support.rows != support.indices
     views = np.stack([support.take(graph) for graph in graphs])
     weighted = views.mean(axis=0)
@@ -191,9 +188,8 @@ def _column_weights(differences: FloatArray, support: EdgeSet) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _require_memory(support: EdgeSet, n_views: int, n_clusters: int) -> None:
+def _require_memory(n: int, n_entries: int, n_views: int, n_clusters: int) -> None:
     """Raise a MemoryError if the entries, and the vectors of an eigen-solver, would not fit."""
-    n, n_entries = support.n_samples, support.n_edges
     per_entry = 8 * 3 * n_views + 100  # views, differences and weights; the graphs of one round
     per_sample = 8 * 2 * (max(2 * n_clusters + 3, 40) + n_views**2)
     memory.require(
@@ -204,7 +200,7 @@ def _require_memory(support: EdgeSet, n_views: int, n_clusters: int) -> None:
 
 
 @estimator
-class MVGL(ViewGraphsKMeansClusterer):
+class MVGL(ComponentGraphClusterer):
     r"""Graph learning for multi-view clustering: one graph of as many components as clusters.
 
     Every view first gets a graph :math:`S_v` of exactly c connected components on its nearest neighbours. A
@@ -257,7 +253,7 @@ class MVGL(ViewGraphsKMeansClusterer):
 
     See Also
     --------
-    MCGC : The same authors' later system.
+    MCGC : A later system by some of the same authors.
 
     References
     ----------
@@ -274,17 +270,12 @@ class MVGL(ViewGraphsKMeansClusterer):
     True
     """
 
-    _takes_similarities: ClassVar[bool] = False
+    _max_search: ClassVar[int] = 60
 
-    def _view_graphs(self, prepared: PreparedViews, progress: Progress) -> list[sparse.csr_array]:
-        graphs = []
-        for space, name in zip(prepared.spaces, prepared.names, strict=True):
-            with progress.stage("neighbors", repr(name)):
-                found = rank_constrained_graph(
-                    space, prepared.n_samples, self.n_clusters, self.n_neighbors_, max_iter=60
-                )
-                graphs.append(found.graph)
-        return graphs
+    def _require_memory(self, n_samples: int, n_views: int) -> None:
+        # Neighbours of all views, and back; how many coincide is not known yet.
+        n_entries = 2 * n_views * n_samples * self.n_neighbors_
+        _require_memory(n_samples, n_entries, n_views, self.n_clusters)
 
     def _learn(
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
@@ -296,8 +287,4 @@ class MVGL(ViewGraphsKMeansClusterer):
         self.history_ = found.history
         self.n_iter_ = len(found.history)
         self.converged_ = found.converged
-        # As many components as clusters are what was looked for; only more of them are worth a warning.
-        too_many = connected_components(self.graph_, directed=False)[0] > self.n_clusters
-        embedding = spectral_embedding(self.graph_, self.n_clusters, warn=too_many, random_state=random_state)
-        self.embedding_ = unit_rows(embedding.vectors)
-        self.eigenvalues_ = embedding.eigenvalues
+        self._embed_graph(random_state)

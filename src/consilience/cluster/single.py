@@ -100,6 +100,10 @@ class SingleViewSpectral(KMeansClusterer):
     The cost is that of the neighbour searches, O(v n^2 d) here, and one spectral clustering per view; of a
     named view only its own. Memory O(v n k).
 
+    Where we differ from the program behind the published tables: it drops the first of the sorted
+    distances as the sample itself, so that of two identical samples one may become its own neighbour; samples
+    without edges take no part, and go to the nearest cluster; and all copies of the eigenvalue 0 are found.
+
     Parameters
     ----------
     view : str or int, default="best"

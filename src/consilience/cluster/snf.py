@@ -378,9 +378,11 @@ class SNF(KMeansClusterer):
 
     def _distances(self, space: Space, name: str, n: int) -> Floats:
         distances = all_pairs(space, n)
-        if not np.isfinite(distances.max()):
+        largest = distances.max()
+        if not np.isfinite(largest) or largest == 0:
+            size, advice = ("small", "up") if largest == 0 else ("large", "down")
             raise ValueError(
-                f"The squared distances of view {name!r} are too large for numbers; scale it down."
+                f"The squared distances of view {name!r} are too {size} for numbers; scale it {advice}."
             )
         return distances if self.squared_distances else np.sqrt(distances, out=distances)
 

@@ -183,9 +183,9 @@ class WMSC(ViewGraphsKMeansClusterer):
     scaled to unit length, go to k-means.
 
     Good where some views are noise, which get less weight; a convex problem of v numbers, so there is
-    nothing to iterate and nothing depends on a start. Costs v + 1 sparse eigenproblems and v^2 products of a
-    sparse graph with n x c numbers: time about linear in the number of edges, memory v + 1 times n x c
-    numbers and a few copies of the graphs.
+    nothing to iterate and nothing depends on a start. Besides the neighbour searches, O(v n^2 d), it costs
+    v + 1 sparse eigenproblems and v^2 products of a sparse graph with n x c numbers: time about linear in the
+    number of edges, memory v + 1 times n x c numbers and a few copies of the graphs.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ def largest_of_matrix(
     factor : ndarray of shape (n, few), default=None
         F, if there is one.
     tol : float, default=1e-9
-        Largest residual norm accepted.
+        Largest residual norm accepted, as a part of ``1 + ||F||^2``.
     rng : Generator, optional
         Draws the start vectors; seeded with 0 by default.
 
@@ -189,9 +189,12 @@ def largest_of_matrix(
     """
     n = matrix.shape[0]
     factor = np.zeros((n, 0)) if factor is None else factor
-    top = 1.0 + (float(np.linalg.norm(factor, 2)) ** 2 if factor.size else 0.0)
-    problem = _Problem(matrix, np.zeros((n, 0)), n_vectors, tol, top=top, factor=factor)
-    return Eigenpairs(*_solve(problem, np.random.default_rng(0) if rng is None else rng))
+    # All eigenvalues in [-1, 1]: the tolerance is a part of the largest.
+    size = 1.0 + (float(np.linalg.norm(factor, 2)) ** 2 if factor.size else 0.0)
+    scaled = sparse.csr_array(matrix / size)
+    problem = _Problem(scaled, np.zeros((n, 0)), n_vectors, tol, factor=factor / np.sqrt(size))
+    theta, vectors = _solve(problem, np.random.default_rng(0) if rng is None else rng)
+    return Eigenpairs(theta * size, vectors)
 
 
 @dataclass(frozen=True)

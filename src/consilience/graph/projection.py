@@ -70,6 +70,9 @@ def _project_rows(values, indptr, first, last, out):
                 if excess > threshold:
                     total += excess
                     count += 1
+            if count == 0:  # a row with NaN has no projection
+                threshold = np.nan
+                break
             threshold = (total - 1.0) / count
         for e in range(start, stop):
             out[e] = max(values[e] - largest - threshold, 0.0)
