@@ -31,8 +31,9 @@ extras: $(VENV)/.extras $(VENV)/.docs
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 
+# Without the two long studies of scores: they say nothing about versions.
 oldest: $(VENV)-oldest/.done
-	$(VENV)-oldest/bin/python -m pytest -p no:cacheprovider
+	$(VENV)-oldest/bin/python -m pytest -p no:cacheprovider --ignore tests/test_paper_grid.py --ignore tests/test_comparison_scores.py
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed

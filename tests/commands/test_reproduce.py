@@ -133,6 +133,20 @@ def test_the_same_again_repeats_nothing_and_gives_the_same(run, monkeypatch):
     assert tables("r") == first
 
 
+def test_every_run_is_that_of_the_estimator_with_its_seed(run, small):
+    from consilience.cluster import systems
+    from consilience.datasets.reading import read_views
+    from consilience.metrics import nmi
+
+    assert run("2019", "--quick", "--out", "r", "--sets", "UCI_Digits") == 0
+    read = read_views(small[1] / "UCI_Digits.npz")
+    for row in json.loads(Path("r/2019.json").read_text()):
+        given = load_paper(small[0]).systems[row["system"]].fixed | {"n_neighbors": 6, "metric": "euclidean"}
+        model = systems()[row["system"]](n_clusters=3, **given, **row["parameters"])
+        found = [nmi(read.labels, model.set_params(random_state=i).fit(read.views).labels_) for i in (0, 1)]
+        assert row["NMI"] == pytest.approx(100 * np.mean(found))
+
+
 def test_numbers_are_those_of_the_estimators(run, small):
     from consilience import PAPER, SimilarityGraphFusion
     from consilience.datasets.reading import read_views
@@ -204,6 +218,26 @@ def test_a_folder_of_somebody_else_is_left_alone(run, capsys):
     assert os.listdir("r") == ["thesis.txt"]
 
 
+def test_results_of_somebody_else_are_neither_read_nor_removed(run, capsys):
+    Path("r/results").mkdir(parents=True)
+    Path("r/results/mine.json").write_text('{"failed": 3}')
+    assert run("scores", "--quick", "--out", "r") == 2
+    assert "holds other things" in capsys.readouterr().err
+    assert run("no-tuning", "--quick", "--out", "ours") == 0
+    Path("ours/results/mine.json").write_text('{"failed": 3}')
+    broken = next(Path("ours/results").glob("fits-*.json"))
+    broken.write_text("{")
+    before = tables("ours")
+    assert run("no-tuning", "--quick", "--out", "ours") == 0
+    assert Path("ours/results/mine.json").exists() and tables("ours") == before
+
+
+def test_quick_and_full_results_do_not_mix(run, capsys):
+    assert run("no-tuning", "--quick", "--out", "r", "--sets", "msrc-v1") == 0
+    assert run("no-tuning", "--out", "r") == 2
+    assert "other protocol" in capsys.readouterr().err
+
+
 def test_a_set_of_another_shape_is_told_and_not_used(run, small, tmp_path, capsys):
     shutil.copy(small[1] / "MSRC_v1.npz", tmp_path)
     np.savez(tmp_path / "UCI_Digits.npz", X0=np.ones((5, 2)), X1=np.ones((5, 2)), y=[0, 0, 1, 1, 2])
@@ -228,6 +262,12 @@ def test_a_full_disk_loses_nothing(run, monkeypatch, capsys):
     told = capsys.readouterr().err
     assert "is full" in told and "kept" in told
     assert sorted(os.listdir("r/results")) == kept
+    # And when there is no room for the tables: the old ones stay.
+    before = Path("r/no-tuning.csv").read_text()
+    monkeypatch.setattr("consilience.commands.reproduce.write_table", full)
+    assert run("no-tuning", "--quick", "--out", "r") == 2
+    assert "is full" in capsys.readouterr().err
+    assert Path("r/no-tuning.csv").read_text() == before
 
 
 PROGRAM = """
@@ -236,17 +276,46 @@ from pathlib import Path
 from consilience.reproduction import definitions
 definitions._own_folder = lambda: Path(sys.argv[1])
 from consilience.cli import main
-words = ["scores", "sensitivity", "no-tuning", "2019", "--quick", "--out", "r", "--jobs", "1"]
-sys.exit(main(["reproduce", *words, "--data", sys.argv[2]]))
+words = ["scores", "sensitivity", "no-tuning", "2019", "--quick", "--out", "r", "--jobs", sys.argv[3]]
+if __name__ == "__main__":
+    sys.exit(main(["reproduce", *words, "--data", sys.argv[2]]))
 """
+
+
+def program(folder, small, n_jobs):
+    """Return the command: a file, which processes that are started anew can import."""
+    script = folder / "program.py"
+    script.write_text(PROGRAM)
+    return [sys.executable, str(script), *map(str, small), str(n_jobs)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_stops_at_once_and_keeps_what_is_done(small, tmp_path, n_jobs):
+    process = subprocess.Popen(
+        program(tmp_path, small, n_jobs),
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    results = tmp_path / "r" / "results"
+    began = time.monotonic()
+    while not list(results.glob("*.json")) and time.monotonic() - began < 60:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    told = process.communicate(timeout=60)[1]
+    done = len(list(results.glob("*.json")))
+    assert process.returncode == 130 and "what was done is kept" in told and "Traceback" not in told
+    time.sleep(1.5)
+    assert len(list(results.glob("*.json"))) == done  # nobody goes on behind the back
 
 
 def test_killed_at_ten_random_moments_it_ends_as_if_nothing_had_been(small, run, tmp_path):
     assert run("scores", "sensitivity", "no-tuning", "2019", "--quick", "--out", "whole") == 0
-    command = [sys.executable, "-c", PROGRAM, *map(str, small)]
     chance = random.Random(0)
     kills = 0
-    for _ in range(10):
+    for number in range(10):
+        command = program(tmp_path, small, n_jobs=1 + number % 2)
         process = subprocess.Popen(
             command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -135,6 +135,16 @@ def test_indefinite_programs_stay_on_the_simplex_and_never_get_worse(program):
     assert value(hessian, linear, x) <= value(hessian, linear, start) + slack
 
 
+def test_a_coordinate_that_has_to_go_goes_in_one_step():
+    # The stationary point of the first face is outside; Frank-Wolfe steps alone creep to the edge for ever.
+    tiny = 2.0**-10
+    hessian = np.full((4, 4), -tiny)
+    hessian[0, 0], hessian[0, 1], hessian[1, 0], hessian[3, 3] = 0, -tiny / 2, -tiny / 2, 2
+    linear = np.array([0.0, 0.0, 0.0, 1.0])
+    x = minimize_on_simplex(hessian, linear, np.eye(4)[0])
+    assert stationarity_gap(hessian, linear, x) <= 1e-12 * size(hessian, linear)
+
+
 @given(indefinite_programs())
 @settings(max_examples=300, deadline=None)
 def test_indefinite_programs_end_at_a_stationary_point(program):

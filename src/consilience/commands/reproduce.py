@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 from itertools import zip_longest
@@ -19,16 +20,17 @@ from typing import Any
 from ..reproduction import figures, findings, page
 from ..reproduction.definitions import Paper, load_paper
 from ..reproduction.experiments import EXPERIMENTS, Plan, Row
-from ..reproduction.finding import Found, find_sets
+from ..reproduction.finding import Found, find_sets, plain_name
 from ..reproduction.running import State, Workers
 from ..reproduction.running import run as run_pieces
 from ..reproduction.store import Store
 from ..reproduction.work import Laboratory
+from ..reproduction.writing import write_in_place
 from .output import versions, write_json, write_table
 from .progress import Bar, clock
 from .tables import bold, show, show_table
 
-RESULTS = "results"  # the folder in --out that makes it ours, and resumable
+RESULTS, MARKER = "results", "protocol.txt"  # what in --out makes it ours, and resumable
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,37 +40,51 @@ def run(arguments: argparse.Namespace) -> int:
     n_jobs = os.cpu_count() or 1 if arguments.jobs is None else arguments.jobs
     if n_jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {n_jobs}.")
-    _check_out(arguments.out)
+    protocol = "quick" if arguments.quick else "full"
+    _check_out(arguments.out, protocol)
     paper = load_paper()
     found = find_sets(arguments.data, paper)
     plan = _plan(paper, found, arguments)
-    fingerprints = {name: _fingerprint(_path(found, name)) for name in plan.sets}
-    store = Store(arguments.out / RESULTS, fingerprints)
-    store.tidy()
+    for name in found.having("unusable"):
+        warnings.warn(f"{name} is not used: {found.sets[name].reason}", stacklevel=2)
+    facts = _facts(plan, arguments.quick)
     asked = arguments.experiments
     names = list(EXPERIMENTS) if "all" in asked else list(dict.fromkeys(asked))
     lab = Laboratory(tuple((name, _path(found, name)) for name in plan.sets))
     try:
+        store = _open_store(arguments.out, protocol, found, plan, facts)
         tables = _run_experiments(names, plan, store, lab, n_jobs, _Display(not arguments.json))
+        told = findings.write(tables, paper, quick=arguments.quick)
+        _write(arguments, names, tables, told, facts, found, paper)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"stopped; what was done is kept, start again with --out {arguments.out}"
         ) from None
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise ValueError(
             f"The disk of {arguments.out} is full; what was done is kept: make room, start again."
         ) from None
-    facts = _facts(plan, n_jobs, arguments.quick)
-    told = findings.write(tables, paper, quick=arguments.quick)
-    _write(arguments, tables, told, facts, found, paper)
     summary = {"facts": facts, "tables": tables, "findings": [vars(one) for one in told]}
     if arguments.json:
         show(json.dumps(summary, indent=1, ensure_ascii=False))
     else:
         _tell(arguments, {name: tables.get(name, []) for name in names}, told, found)
     return 0
+
+
+def _open_store(out: Path, protocol: str, found: Found, plan: Plan, facts: dict[str, Any]) -> Store:
+    """Return the results so far, without what a killed run left behind."""
+    fingerprints = {name: _fingerprint(_path(found, name)) for name in plan.sets}
+    environment = {key: facts[key] for key in (*versions(), "machine", "processor", "cores")}
+    store = Store(out / RESULTS, fingerprints, json.dumps(environment, sort_keys=True))
+    marker = store.folder / MARKER
+    if not marker.exists():
+        note = f"{protocol}\nResults of consilience reproduce, one file each; it goes on from these.\n"
+        write_in_place(marker, lambda path: path.write_text(note, encoding="utf-8"))
+    store.tidy()
+    return store
 
 
 def _run_experiments(
@@ -89,23 +105,28 @@ def _run_experiments(
                     run_pieces(stage(plan, store), store, lab, told=display)
     finally:
         display.bar.end()
-    return {name: rows for name in EXPERIMENTS if (rows := _rows_if_done(name, plan, store)) is not None}
+    tables = {}
+    for name, one in EXPERIMENTS.items():
+        try:
+            tables[name] = one.rows(plan, store)
+        except KeyError:  # not done yet: the page shows what there is
+            if name in names:
+                raise
+    return {name: rows for name, rows in tables.items() if rows}
 
 
-def _rows_if_done(name: str, plan: Plan, store: Store) -> list[Row] | None:
-    """Return the table of an experiment if all of it has been done, now or before: the page shows it all."""
-    try:
-        return EXPERIMENTS[name].rows(plan, store) or None
-    except KeyError:
-        return None
-
-
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, protocol: str) -> None:
     """Raise a ValueError if the results cannot go there; a folder of ours may be gone on with."""
+    if out.is_symlink() and not out.exists():
+        raise ValueError(f"{out} is a link to nowhere; name another --out.")
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; name a folder with --out.")
-    if out.exists() and any(out.iterdir()) and not (out / RESULTS).is_dir():
-        raise ValueError(f"{out} holds other things than results of this command; name another --out.")
+    if out.exists() and any(out.iterdir()):
+        marker = out / RESULTS / MARKER
+        if not marker.is_file():
+            raise ValueError(f"{out} holds other things than results of this command; name another --out.")
+        if marker.read_text(encoding="utf-8").split()[:1] != [protocol]:
+            raise ValueError(f"{out} holds results of the other protocol, quick or full; name another --out.")
     parent = out.resolve().parent
     if not parent.is_dir():
         raise ValueError(f"The folder {parent} does not exist; make it first, or name another --out.")
@@ -117,10 +138,7 @@ def _check_out(out: Path) -> None:
 
 def _plan(paper: Paper, found: Found, arguments: argparse.Namespace) -> Plan:
     """Return what to do with what was found and asked for."""
-    wanted = list(paper.sets) if arguments.sets is None else arguments.sets.split(",")
-    unknown = [name for name in wanted if name not in paper.sets]
-    if unknown:
-        raise ValueError(f"Unknown data set {unknown[0]!r}; known: {', '.join(paper.sets)}.")
+    wanted = list(paper.sets) if arguments.sets is None else _set_names(arguments.sets, paper)
     quick = paper.experiments.quick
     if arguments.quick and arguments.sets is None:
         wanted = [name for name in wanted if name in quick.sets]
@@ -138,6 +156,16 @@ def _plan(paper: Paper, found: Found, arguments: argparse.Namespace) -> Plan:
     )
 
 
+def _set_names(given: str, paper: Paper) -> list[str]:
+    """Return the sets that are named, once each; case, and "-", "_" or a blank, do not matter."""
+    known = {plain_name(name): name for name in paper.sets}
+    names = [name.strip() for name in given.split(",")]
+    for name in names:
+        if plain_name(name) not in known:
+            raise ValueError(f"Unknown data set {name!r}; known: {', '.join(paper.sets)}.")
+    return list(dict.fromkeys(known[plain_name(name)] for name in names))
+
+
 def _path(found: Found, name: str) -> Path:
     path = found.sets[name].path
     assert path is not None
@@ -149,14 +177,13 @@ def _fingerprint(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _facts(plan: Plan, n_jobs: int, quick: bool) -> dict[str, Any]:
+def _facts(plan: Plan, quick: bool) -> dict[str, Any]:
     """Return what belongs to every row: versions, machine, threads."""
     return {
         **versions(),
         "machine": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "jobs": n_jobs,
         "threads": 1,
         "quick": quick,
         "grid": list(plan.grid.values),
@@ -176,25 +203,33 @@ def _processor() -> str:
 
 def _write(
     arguments: argparse.Namespace,
+    names: Sequence[str],
     tables: dict[str, list[Row]],
     told: Sequence[findings.Finding],
     facts: dict[str, Any],
     found: Found,
     paper: Paper,
 ) -> None:
-    """Write tables, figures and the page into the folder of results."""
+    """Write the tables asked for, their figures, and the page with all there is; each file whole or not."""
     out = arguments.out
+    note = "quick version: a small grid, few seeds; not the paper's protocol" if arguments.quick else ""
     pictures: dict[str, str] = {}
     for name, rows in tables.items():
-        for stem, figure in figures.draw(name, rows, paper).items():
+        for stem, figure in figures.draw(name, rows, paper, note).items():
             figures.save(figure, out / "figures", stem)
             pictures[stem] = (out / "figures" / f"{stem}.svg").read_text(encoding="utf-8")
-        flat = page.csv_rows([{**row, **facts} for row in rows])
-        header = list(dict.fromkeys(column for row in flat for column in row))
-        write_table(out / f"{name}.csv", header, [[row.get(column, "") for column in header] for row in flat])
-        write_json(out / f"{name}.json", [{**row, **facts} for row in rows])
+        if name in names:
+            _write_rows(out, name, [{**row, **facts} for row in rows])
     missing = [(name, one.reason) for name, one in found.sets.items() if one.status != "found"]
     page.write(out / "report.html", tables, pictures, told, facts, missing, quick=arguments.quick)
+
+
+def _write_rows(out: Path, name: str, rows: list[Row]) -> None:
+    flat = page.csv_rows(rows)
+    header = list(dict.fromkeys(column for row in flat for column in row))
+    cells = [[row.get(column, "") for column in header] for row in flat]
+    write_in_place(out / f"{name}.csv", lambda path: write_table(path, header, cells))
+    write_in_place(out / f"{name}.json", lambda path: write_json(path, rows))
 
 
 def _tell(
@@ -218,8 +253,9 @@ def _tell(
             show_table(header, [_score_cells(row) for row in tables[name]])
             show()
     for one in told:
-        show(f"{bold(one.verdict)}: {one.claim}")
-        show(f"  {one.text}")
+        if not one.text.startswith("Not run"):
+            show(f"{bold(one.verdict)}: {one.claim}")
+            show(f"  {one.text}")
     absent = [(name, one) for name, one in found.sets.items() if one.status != "found"]
     if absent:
         show()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+_TRY_AGAIN = 100  # steps after which the minimiser of a face is tried again
 
 
 def minimize_on_simplex(
@@ -25,10 +26,10 @@ def minimize_on_simplex(
 ) -> Vector:
     r"""Minimise :math:`\tfrac12 x'Hx - c'x` over the probability simplex (Eqs. 19-20, Algorithm 1).
 
-    Away-step Frank-Wolfe with exact line search, warm-started. It finds the right face of the simplex
-    after a few steps but approaches the minimiser inside it only linearly, so each time the support has
-    settled the minimiser of that face is tried: where it lies in the simplex and is no worse, it is
-    taken. The result is then exact to rounding for convex problems; a problem that is not convex gets a
+    Away-step Frank-Wolfe with exact line search, warm-started. It finds the right face of the simplex after a
+    few steps but approaches the minimiser inside it only linearly, so each time the support has settled the
+    minimiser of that face is tried, or as much of the way there as is in the simplex: where that is better,
+    it is taken. The result is then exact to rounding for convex problems; a problem that is not convex gets a
     stationary point no worse than the start.
 
     Parameters
@@ -58,7 +59,9 @@ def minimize_on_simplex(
     """
     point = np.array(start, dtype=float)
     tried: set[bytes] = set()
-    for _ in range(max_iter):
+    for iteration in range(max_iter):
+        if iteration % _TRY_AGAIN == 0:
+            tried.clear()  # what was no use from afar may be from nearby
         gradient = hessian @ point - linear
         support = point > 0
         toward = int(np.argmin(gradient))
@@ -96,10 +99,23 @@ def _line_search(hessian: Matrix, gradient: Vector, direction: Vector, longest: 
     return longest if slope >= curvature * longest else float(slope / curvature)
 
 
+def _as_far_as_the_face_reaches(point: Vector, aim: Vector) -> Vector:
+    """Go from a point of the simplex towards an aim outside until the first coordinate is 0."""
+    change = aim - point
+    falling = np.flatnonzero(change < 0)
+    steps = point[falling] / -change[falling]
+    result = np.maximum(point + steps.min() * change, 0.0)
+    result[falling[np.argmin(steps)]] = 0.0
+    return np.asarray(result / result.sum())
+
+
 def _minimize_on_face(
     hessian: Matrix, linear: Vector, point: Vector, support: NDArray[np.bool_]
 ) -> Vector | None:
-    """Return the stationary point of the face with this support, if it lies inside and is no worse."""
+    """Return the stationary point of the face with this support, or as near to it as the face reaches.
+
+    None if that is no better than the point.
+    """
     inside = np.flatnonzero(support)
     count = len(inside)
     # Bordered system: gradient equal to a common multiplier on the face, coordinates summing to 1.
@@ -111,10 +127,13 @@ def _minimize_on_face(
         solution = np.linalg.solve(system, np.append(linear[inside], border))[:count]
     except np.linalg.LinAlgError:
         return None
-    if not np.all(np.isfinite(solution)) or np.any(solution <= 0):
+    # The coordinates sum to 1 unless the system is as good as singular.
+    if not np.all(np.isfinite(solution)) or not 0.5 < solution.sum() < 2.0:
         return None
     candidate = np.zeros_like(point)
     candidate[inside] = solution / solution.sum()
+    if np.any(candidate[inside] <= 0):
+        candidate = _as_far_as_the_face_reaches(point, candidate)
     change = candidate - point
     gradient = hessian @ point - linear
     gain = gradient @ change + 0.5 * (change @ hessian @ change)

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ..cluster import systems
 from .definitions import Grid, Paper, PaperSystem, Point
 from .store import Store, Work, failures
+from .work import LEARN_ONCE
 
 Row = dict[str, Any]
 MANY_NEIGHBORS = 20  # the authors' program's own default, beside the 6 of the paper
-# Seconds of a fit of 2000 samples in 6 views, and how they grow with the samples: for guesses at the time
-# left, and to tell systems whose fit takes so much longer than k-means that all seeds are run with each.
+# Seconds of a fit of 2000 samples in 6 views, and how they grow with the samples: for guesses at the time.
 _SECONDS = {"RMSC": (35.0, 3), "MVGL": (12.0, 2), "MCGC": (5.0, 2), "CoReg": (6.0, 1)}
 _USUAL = (0.3, 1)
 
@@ -60,12 +61,12 @@ class Plan:
     def grid_work(self, data: str, name: str) -> list[Work]:
         """Return the search over the grid: in pieces of a few points, one run for each.
 
-        Where runs cost little beside the fit, or there is nothing to search, all runs are done at once.
+        Where runs cost nothing beside the fit, or there is nothing to search, all runs are done at once.
         """
         points = self.points(data, self.paper.systems[name])
-        if name in _SECONDS or len(points) == 1:
+        if issubclass(systems()[name], LEARN_ONCE) or len(points) == 1:
             return [self.fits(data, name, [point], self.seeds) for point in points]
-        size = len(self.grid.values)
+        size = 1 if name in _SECONDS else len(self.grid.values)
         return [
             self.fits(data, name, points[i : i + size], self.seeds[:1]) for i in range(0, len(points), size)
         ]

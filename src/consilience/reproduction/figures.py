@@ -32,7 +32,7 @@ _DRAW: dict[str, Callable[[Sequence[Row], Paper], dict[str, Figure]]] = {
 _METADATA = {".svg": {"Date": None, "Creator": None}, ".png": {"Software": None}}
 
 
-def draw(name: str, rows: Sequence[Row], paper: Paper) -> dict[str, Figure]:
+def draw(name: str, rows: Sequence[Row], paper: Paper, note: str = "") -> dict[str, Figure]:
     """Draw the figures of an experiment.
 
     Parameters
@@ -43,6 +43,8 @@ def draw(name: str, rows: Sequence[Row], paper: Paper) -> dict[str, Figure]:
         Its table.
     paper : Paper
         The definitions.
+    note : str, default=""
+        Written small into the corner of each.
 
     Returns
     -------
@@ -55,7 +57,10 @@ def draw(name: str, rows: Sequence[Row], paper: Paper) -> dict[str, Figure]:
         If Matplotlib is not installed.
     """
     with own_style():
-        return _DRAW[name](rows, paper)
+        drawn = _DRAW[name](rows, paper)
+        for figure in drawn.values():
+            figure.text(0.998, 0.002, note, ha="right", va="bottom", fontsize=6, color="0.4")
+        return drawn
 
 
 def save(figure: Figure, folder: Path, stem: str) -> None:

@@ -96,7 +96,7 @@ def find_sets(folder: Path, paper: Paper) -> Found:
     """
     files = _files_by_stem(Path(folder))
     return Found(
-        Path(folder), {name: _look(one, files.get(_plain(name), [])) for name, one in paper.sets.items()}
+        Path(folder), {name: _look(one, files.get(plain_name(name), [])) for name, one in paper.sets.items()}
     )
 
 
@@ -165,16 +165,16 @@ def _files_by_stem(folder: Path) -> dict[str, list[Path]]:
         )
     files: dict[str, list[Path]] = {}
     for path in paths:
-        files.setdefault(_plain(path.stem), []).append(path)
+        files.setdefault(plain_name(path.stem), []).append(path)
     return files
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a name without what people write differently.
 
     Examples
     --------
-    >>> _plain("UCI Digits") == _plain("uci_digits")
+    >>> plain_name("UCI Digits") == plain_name("uci_digits")
     True
     """
     return name.casefold().replace("-", "_").replace(" ", "_")

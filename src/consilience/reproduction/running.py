@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -55,22 +57,29 @@ class Workers:
     def __init__(self, n_jobs: int) -> None:
         self.n_jobs = n_jobs
         self._pool: ProcessPoolExecutor | None = None
+        self._stop: Any = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._pool is None:
+            return
+        if kind is not None:  # nobody waits for what is under way: it is done again next time
+            self._stop.set()
+        self._pool.shutdown(cancel_futures=True)
 
     def submit(self, do: Do, work: Work, store: Store) -> Future[None]:
         """Have a piece of work done and its result kept."""
         if self._pool is None:
             # Fresh processes: a fork of one that has compiled code and threads running may hang.
             context = multiprocessing.get_context("spawn")
+            self._stop = context.Event()
             self._pool = ProcessPoolExecutor(
-                self.n_jobs, context, initializer=_leave_with, initargs=(os.getpid(),)
+                self.n_jobs, context, initializer=_leave_with, initargs=(os.getpid(), self._stop)
             )
+            with _deaf_to_ctrl_c():  # the processes start now, and inherit it: Ctrl-C is for us alone
+                return self._pool.submit(_do_and_keep, do, work, store)
         return self._pool.submit(_do_and_keep, do, work, store)
 
 
@@ -119,12 +128,25 @@ def _do_and_keep(do: Do, work: Work, store: Store) -> None:
     store.put(work, do(work))
 
 
-def _leave_with(parent: int) -> None:
-    """End this process when the one that started it is gone, however it went."""
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C inside the block, where that can be asked for."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _leave_with(parent: int, stop: Any) -> None:
+    """End this process when the one that started it says so, or is gone, however it went."""
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
+        while os.getppid() == parent and not stop.wait(0.5):
+            pass
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

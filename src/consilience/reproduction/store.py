@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import __version__
 
+_OURS = re.compile(r"-[0-9a-f]{16}\.json$")
 _BEING_WRITTEN = 60.0  # seconds: whatever is half-written for longer than this has been left so
 
 
@@ -43,11 +44,10 @@ class Work:
     arguments: Mapping[str, Any]
     cost: float = field(default=1.0, compare=False)
 
-    def key(self, fingerprint: str) -> str:
-        """Return the name of the result, given what identifies the data."""
-        content = json.dumps(
-            [self.kind, self.data, dict(self.arguments), fingerprint, __version__], sort_keys=True
-        )
+    def key(self, fingerprint: str, environment: str = "") -> str:
+        """Return the name of the result, given what identifies the data, and versions and machine."""
+        parts = [self.kind, self.data, dict(self.arguments), fingerprint, environment, __version__]
+        content = json.dumps(parts, sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         return f"{re.sub('[^A-Za-z0-9_.-]+', '-', f'{self.kind}-{self.data}')}-{digest}"
 
@@ -61,15 +61,18 @@ class Store:
         Where they are; made if it is not there.
     fingerprints : mapping of str to str
         What identifies each data set.
+    environment : str, default=""
+        What identifies versions and machine: results of others are not found.
     """
 
-    def __init__(self, folder: Path, fingerprints: Mapping[str, str]) -> None:
-        self.folder, self.fingerprints = folder, dict(fingerprints)
+    def __init__(self, folder: Path, fingerprints: Mapping[str, str], environment: str = "") -> None:
+        self.folder, self.fingerprints, self.environment = folder, dict(fingerprints), environment
         folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, work: Work) -> Path:
         """Return where the result of a piece of work is, or will be."""
-        return self.folder / f"{work.key(self.fingerprints.get(work.data, ''))}.json"
+        key = work.key(self.fingerprints.get(work.data, ""), self.environment)
+        return self.folder / f"{key}.json"
 
     def __contains__(self, work: Work) -> bool:
         return self.path(work).exists()
@@ -106,8 +109,16 @@ class Store:
             if time.time() - scratch.stat().st_mtime > _BEING_WRITTEN:
                 scratch.unlink(missing_ok=True)
         for path in self.folder.glob("*.json"):
-            if json.loads(path.read_text(encoding="utf-8"))["failed"]:
+            if _OURS.search(path.name) and _is_to_be_done_again(path):
                 path.unlink(missing_ok=True)
+
+
+def _is_to_be_done_again(path: Path) -> bool:
+    """Say whether a result is a failure, or no result at all."""
+    try:
+        return bool(json.loads(path.read_text(encoding="utf-8"))["failed"])
+    except (ValueError, KeyError, TypeError):
+        return True
 
 
 def failures(result: Any) -> list[str]:

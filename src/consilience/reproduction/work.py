@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import metrics, threads
-from ..cluster import SharedViews, systems
-from ..cluster.base import KMeansClusterer
+from ..cluster import MCGC, MVGL, RMSC, SharedViews, systems
 from ..cluster.spectral import spectral_embedding
 from ..fusion import Schedule, learn_consistent_graph, pose
 from ..graph import knn_graph
@@ -32,6 +31,7 @@ from .store import Work
 
 SCORES = {"NMI": metrics.nmi, "ACC": metrics.accuracy, "ARI": metrics.ari, "purity": metrics.purity}
 FAILURES = (ValueError, MemoryError, np.linalg.LinAlgError)  # a cell of the table, not the end of it
+LEARN_ONCE = (MCGC, MVGL, RMSC)
 _LONG = 3.0  # seconds after which a fit is timed once
 _PIXELS = 200  # of a picture of an affinity matrix, each way
 
@@ -116,13 +116,13 @@ def _system(name: str, loaded: Loaded, arguments: Mapping[str, Any]) -> Any:
 def _labels(model: Any, loaded: Loaded, seeds: Sequence[int]) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Yield the labels of every seed.
 
-    Where labels are read off an embedding by k-means, it is the same for all seeds, and found once.
+    What RMSC, MVGL and MCGC learn does not depend on the seed, and takes long: it is learned once.
     """
     for number, seed in enumerate(seeds):
-        if number == 0 or not isinstance(model, KMeansClusterer):
+        if number == 0 or not isinstance(model, LEARN_ONCE):
             yield seed, model.set_params(random_state=seed).fit(loaded.shared).labels_
         else:
-            yield seed, model._read_labels(model.embedding_, np.random.RandomState(seed), scale_rows=False)
+            yield seed, model._labels(np.random.RandomState(seed))
 
 
 def _told_of(model: Any) -> dict[str, Any]:
