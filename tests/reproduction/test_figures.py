@@ -71,12 +71,14 @@ def test_without_matplotlib_it_says_what_to_install(invent, paper, monkeypatch):
 @with_matplotlib
 @pytest.mark.parametrize("name", STEMS)
 @pytest.mark.parametrize("sets", [("MSRC_v1",), ("MSRC_v1", "BBCSport", "3Sources")])
-def test_names_of_the_figures_and_no_label_on_another(name, sets, invent, paper):
-    drawn = figures.draw(name, invent.tables(sets)[name], paper)
+@pytest.mark.parametrize("note", ["", "quick version: not the paper's protocol"])
+def test_names_of_the_figures_and_no_label_on_another(name, sets, note, invent, paper):
+    drawn = figures.draw(name, invent.tables(sets)[name], paper, note)
     assert set(drawn) == STEMS[name]
     for stem, figure in drawn.items():
         with own_style():
             found = overlaps(figure)
+        assert not note or figure.get_supxlabel() == note
         # The labels of slanted axes are drawn in slanted boxes: their upright frames touch.
         assert not found or stem == "sensitivity-surface", (stem, found)
 

@@ -58,8 +58,9 @@ def draw(name: str, rows: Sequence[Row], paper: Paper, note: str = "") -> dict[s
     """
     with own_style():
         drawn = _DRAW[name](rows, paper)
-        for figure in drawn.values():
-            figure.text(0.998, 0.002, note, ha="right", va="bottom", fontsize=6, color="0.4")
+        if note:
+            for figure in drawn.values():  # as a label of the whole figure, which the layout makes room for
+                figure.supxlabel(note, x=0.99, ha="right", fontsize=6, color="0.4")
         return drawn
 
 
