@@ -209,7 +209,7 @@ def _cell(x: float, y: float, value: float, itself: bool) -> str:
         return ""
     share = min(max(value, 0.0), 1.0)
     colour = ",".join(f"{a + share * (b - a):.0f}" for a, b in zip(LIGHTEST, DARKEST, strict=True))
-    ink = PAPER if share > 0.68 else INK
+    ink = PAPER if share > 0.62 else INK
     return (
         f'<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{CELL - 2}" height="{CELL - 2}" rx="2" '
         f'fill="rgb({colour})"/><text x="{x + CELL / 2:.1f}" y="{y + CELL / 2:.1f}" dy="0.35em" '

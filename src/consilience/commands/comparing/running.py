@@ -251,7 +251,9 @@ class _Plan:
     def _warm_up(self, system: type[Any]) -> None:
         """Fit a system to a few samples: loading and compiling code is no part of the time of a fit."""
         n = self.views.n_samples
-        size = min(n, max(WARM_UP, 2 * int(self.parameters["n_clusters"])))
+        neighbors = self.parameters.get("n_neighbors", "auto")
+        least = 0 if isinstance(neighbors, str) else int(neighbors) + 1
+        size = min(n, max(WARM_UP, 2 * int(self.parameters["n_clusters"]), least))
         rows = np.linspace(0, n - 1, size).astype(np.intp)
         with suppress(Exception), collected_warnings():  # what is wrong will be told by the fit that counts
             system(**self.parameters, random_state=self.seeds[0]).fit(self.views[rows])
