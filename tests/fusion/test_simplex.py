@@ -145,6 +145,12 @@ def test_a_coordinate_that_has_to_go_goes_in_one_step():
     assert stationarity_gap(hessian, linear, x) <= 1e-12 * size(hessian, linear)
 
 
+def test_a_saddle_is_left_behind_in_one_step():
+    hessian = np.array([[2.0, 1.0, 0.99993896], [1.0, 2.0, 2.0], [0.99993896, 2.0, 2.0]])
+    x = minimize_on_simplex(hessian, np.zeros(3), np.eye(3)[1])
+    np.testing.assert_allclose(x, [0.5, 0.0, 0.5], atol=1e-12)
+
+
 @given(indefinite_programs())
 @settings(max_examples=300, deadline=None)
 def test_indefinite_programs_end_at_a_stationary_point(program):

@@ -103,6 +103,8 @@ def _as_far_as_the_face_reaches(point: Vector, aim: Vector) -> Vector:
     """Go from a point of the simplex towards an aim outside until the first coordinate is 0."""
     change = aim - point
     falling = np.flatnonzero(change < 0)
+    if not len(falling):  # the aim is the point, but for rounding
+        return point
     steps = point[falling] / -change[falling]
     result = np.maximum(point + steps.min() * change, 0.0)
     result[falling[np.argmin(steps)]] = 0.0
@@ -135,6 +137,10 @@ def _minimize_on_face(
     if np.any(candidate[inside] <= 0):
         candidate = _as_far_as_the_face_reaches(point, candidate)
     change = candidate - point
+    if change @ hessian @ change < 0:
+        # It is a saddle: the farther from it along this line, the better.
+        candidate = _as_far_as_the_face_reaches(point, point - change)
+        change = candidate - point
     gradient = hessian @ point - linear
     gain = gradient @ change + 0.5 * (change @ hessian @ change)
     return candidate if gain < 0 else None
