@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from consilience.reproduction.definitions import load_paper
-from consilience.reproduction.experiments import Plan
+from consilience.reproduction.plan import Plan
 from consilience.reproduction.running import Workers, run
 from consilience.reproduction.store import Store
 from consilience.reproduction.work import Laboratory

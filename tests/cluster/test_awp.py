@@ -21,20 +21,6 @@ by_set = pytest.mark.parametrize("name", SETS)
 by_run = pytest.mark.parametrize(("name", "run"), RUNS)
 
 
-def stored_graphs(stored, n):
-    views = stored["graph_view"]
-    return [
-        sparse.csr_array(
-            (
-                stored["graph_values"][views == i],
-                (stored["graph_rows"][views == i], stored["graph_cols"][views == i]),
-            ),
-            shape=(n, n),
-        )
-        for i in range(views.max() + 1)
-    ]
-
-
 def orthonormal(rng, v, n, c):
     return np.stack([np.linalg.qr(rng.standard_normal((n, c)))[0] for _ in range(v)])
 
@@ -45,9 +31,9 @@ def distances(embeddings, rotations, labels):
 
 
 @by_set
-def test_golden_embeddings_from_the_stored_graphs(golden, name):
-    _, n, c = SETS[name]
-    embeddings = embed_views(stored_graphs(golden(f"systems/{name}_graphs"), n), c, random_state=0)
+def test_golden_embeddings_from_the_stored_graphs(golden, golden_graphs, name):
+    _, _, c = SETS[name]
+    embeddings = embed_views(golden_graphs(name), c, random_state=0)
     np.testing.assert_allclose(embeddings, golden(f"systems/{name}_AWP")["F_sign"], atol=1e-11)
 
 

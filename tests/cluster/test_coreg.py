@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import sparse
 
 from consilience import make_multiview
 from consilience.cluster.coreg import CoReg, coregularize
@@ -13,23 +12,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected compo
 
 def projection(vectors):
     return vectors @ vectors.T
-
-
-def stored_graphs(stored):
-    n, v = stored["graph_rows"].max() + 1, stored["graph_view"].max() + 1
-    return [
-        sparse.csr_array(
-            (
-                stored["graph_values"][stored["graph_view"] == i],
-                (
-                    stored["graph_rows"][stored["graph_view"] == i],
-                    stored["graph_cols"][stored["graph_view"] == i],
-                ),
-            ),
-            shape=(n, n),
-        )
-        for i in range(v)
-    ]
 
 
 def random_graphs(seed, n=40, v=3):
@@ -60,9 +42,9 @@ def dense_twin(graphs, c, lambda_, n_rounds):
 
 
 @pytest.mark.parametrize("name", ["MSRC_v1", "3Sources"])
-def test_every_number_of_the_authors_program(golden, name):
+def test_every_number_of_the_authors_program(golden, golden_graphs, name):
     stored, inputs = golden(f"systems/{name}_CoReg"), golden(f"systems/{name}_graphs")
-    found = coregularize(stored_graphs(inputs), int(inputs["n_clusters"]), lambda_=float(stored["lambda"]))
+    found = coregularize(golden_graphs(name), int(inputs["n_clusters"]), lambda_=float(stored["lambda"]))
     c = int(inputs["n_clusters"])
     assert found.view_objectives.shape == stored["objective"].shape
     assert found.converged == (name == "3Sources")

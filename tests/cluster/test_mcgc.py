@@ -2,43 +2,17 @@ import numpy as np
 import pytest
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
+from tests.cluster.twins import dense_laplacian, matrices, onto_simplex, some_view_graphs
 
 from consilience import Views, make_multiview, memory
 from consilience.cluster.mcgc import MCGC, learn_consensus_graph
-from consilience.graph.rank_constrained import rank_constrained_graph
 from consilience.metrics import accuracy, nmi
-from consilience.neighbors import as_space, spaces
+from consilience.neighbors import spaces
 from consilience.testing import assert_same_partition
 
 # Looking for as many components as clusters can leave more, of which the embedding tells.
 pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
 N_CLUSTERS = {"MSRC_v1": 7, "3Sources": 6}
-
-
-def matrices(stored, what, key, n):
-    """Return the matrices that a golden file stores by entries: (number, n, n)."""
-    number = stored[f"{what}_{key}"] - stored[f"{what}_{key}"].min()
-    result = np.zeros((number.max() + 1, n, n))
-    result[number, stored[f"{what}_rows"], stored[f"{what}_cols"]] = stored[f"{what}_values"]
-    return result
-
-
-def dense_laplacian(graph):
-    return np.diag(graph.sum(axis=1)) - graph
-
-
-def onto_simplex(x):
-    down = np.sort(x)[::-1]
-    thresholds = (np.cumsum(down) - 1) / np.arange(1, len(x) + 1)
-    return np.maximum(x - thresholds[np.flatnonzero(down > thresholds)[-1]], 0)
-
-
-def some_view_graphs(n, n_views, c, k=4, separation=1.5):
-    sample = make_multiview(n, n_views=n_views, n_clusters=c, separation=separation, random_state=1)
-    return [
-        rank_constrained_graph(as_space(np.asarray(array), "euclidean"), n, c, k).graph
-        for array in sample.views.values()
-    ]
 
 
 @pytest.mark.parametrize("name", N_CLUSTERS)

@@ -12,22 +12,11 @@ from consilience.graph import project_to_simplex
 from consilience.testing import assert_same_partition
 
 
-def golden_graphs(golden, name):
-    stored = golden(f"systems/{name}_graphs")
-    n = stored["neighbours"].shape[1]
-    graphs = []
-    for i in range(len(stored["sigma"])):
-        here = stored["graph_view"] == i
-        entries = stored["graph_values"][here], (stored["graph_rows"][here], stored["graph_cols"][here])
-        graphs.append(sparse.csr_array(entries, shape=(n, n)))
-    return graphs
-
-
 @pytest.mark.parametrize("name", ["MSRC_v1", "3Sources"])
 @pytest.mark.parametrize("lambda_", ["0.01", "0.1"])
-def test_the_authors_numbers(golden, name, lambda_):
+def test_the_authors_numbers(golden, golden_graphs, name, lambda_):
     stored = golden(f"systems/{name}_RMSC_{lambda_}")
-    graphs = golden_graphs(golden, name)
+    graphs = golden_graphs(name)
     found = low_rank_transitions(graphs, float(stored["lambda"]))
     assert found.converged and found.n_iter == len(stored["mu"])
     np.testing.assert_allclose(found.history["mu"], stored["mu"], rtol=1e-12)

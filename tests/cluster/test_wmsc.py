@@ -19,25 +19,11 @@ TRIANGLES = sparse.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
 PAIRS = sparse.csr_array(np.kron([[0.0, 1.0], [1.0, 0.0]], np.eye(3)))
 
 
-def stored_graphs(stored, n):
-    views = stored["graph_view"]
-    return [
-        sparse.csr_array(
-            (
-                stored["graph_values"][views == i],
-                (stored["graph_rows"][views == i], stored["graph_cols"][views == i]),
-            ),
-            shape=(n, n),
-        )
-        for i in range(views.max() + 1)
-    ]
-
-
 @by_set
-def test_golden_from_the_stored_graphs(golden, name):
-    _, n, c = SETS[name]
+def test_golden_from_the_stored_graphs(golden, golden_graphs, name):
+    _, _, c = SETS[name]
     stored = golden(f"systems/{name}_WMSC")
-    graphs = stored_graphs(golden(f"systems/{name}_graphs"), n)
+    graphs = golden_graphs(name)
     result = weigh_by_perturbation(graphs, c, b_hat=0.1, n_hat=0.1, random_state=0)
     problem = result.problem
     np.testing.assert_allclose(problem.gram, stored["H"], rtol=1e-11)

@@ -19,7 +19,7 @@ from .. import threads
 from ..neighbors import RememberingSpace, Space, as_space, resolve_metrics
 from ..views import Views
 from .progress import Progress
-from .spectral import assign_kmeans
+from .spectral import assign_kmeans, spectral_embedding, unit_rows
 
 SCALES = ("none", "standard")
 NEIGHBOR_SEARCHES = ("exact",)
@@ -304,6 +304,15 @@ class KMeansClusterer(MultiviewClusterer):
         check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
         if self.n_init != "auto" and not _is_positive_integer(self.n_init):
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
+
+    def _cluster_graph(self, random_state: Any, progress: Progress) -> None:
+        """Cluster `graph_` spectrally: the last two stages of a system that ends with one graph."""
+        with progress.stage("spectral"):
+            embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
+        with progress.stage("labels"):
+            self.labels_ = self._read_labels(embedding, random_state)
+        self.eigenvalues_ = embedding.eigenvalues
+        self.embedding_ = unit_rows(embedding.vectors)
 
     def _read_labels(self, embedding: Any, random_state: Any, *, scale_rows: bool = True) -> NDArray[np.intp]:
         """Return the labels that k-means finds in an embedding."""

@@ -20,7 +20,6 @@ from ..neighbors.kernels import mark_largest
 from ..views import Views
 from .base import KMeansClusterer, PreparedViews, check_count, check_number, estimator
 from .progress import Progress
-from .spectral import spectral_embedding, unit_rows
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -369,12 +368,7 @@ class SNF(KMeansClusterer):
         with progress.stage("fusion"):
             self.graph_ = _fuse(networks, self.n_neighbors_, self.n_iter).network
         del networks
-        with progress.stage("spectral"):
-            embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
-        with progress.stage("labels"):
-            self.labels_ = self._read_labels(embedding, random_state)
-        self.eigenvalues_ = embedding.eigenvalues
-        self.embedding_ = unit_rows(embedding.vectors)
+        self._cluster_graph(random_state, progress)
 
     def _distances(self, space: Space, name: str, n: int) -> Floats:
         distances = all_pairs(space, n)

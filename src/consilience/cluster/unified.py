@@ -13,7 +13,6 @@ from ..neighbors import Space
 from ..views import Views
 from .base import KMeansClusterer, PreparedViews, estimator
 from .progress import Progress
-from .spectral import spectral_embedding, unit_rows
 
 Floats = NDArray[np.floating[Any]]
 
@@ -64,12 +63,7 @@ class UnifiedGraphClusterer(KMeansClusterer):
             similarity = self._unify(weights, edges, prepared)
         with progress.stage("sparsify"):
             self.graph_ = symmetrize(keep_largest(edges, similarity, self.n_neighbors_))
-        with progress.stage("spectral"):
-            embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
-        with progress.stage("labels"):
-            self.labels_ = self._read_labels(embedding, random_state)
-        self.eigenvalues_ = embedding.eigenvalues
-        self.embedding_ = unit_rows(embedding.vectors)
+        self._cluster_graph(random_state, progress)
 
     def _n_stages(self, views: Views) -> int:
         return views.n_views + 6

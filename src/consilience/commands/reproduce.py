@@ -19,8 +19,9 @@ from typing import Any
 
 from ..reproduction import figures, findings, page
 from ..reproduction.definitions import Paper, load_paper
-from ..reproduction.experiments import EXPERIMENTS, Plan, Row
+from ..reproduction.experiments import EXPERIMENTS, Row
 from ..reproduction.finding import Found, find_sets, plain_name
+from ..reproduction.plan import Plan
 from ..reproduction.running import State, Workers
 from ..reproduction.running import run as run_pieces
 from ..reproduction.store import Store

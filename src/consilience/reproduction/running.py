@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -150,6 +152,20 @@ def _leave_with(parent: int, stop: Any) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    sys.stderr = _Hushed(sys.stderr, stop)  # whoever ends first takes the pipes that the others read from
+
+
+class _Hushed(io.TextIOBase):
+    """A stream to which nothing is written any more once an event is set."""
+
+    def __init__(self, stream: Any, event: Any) -> None:
+        self.stream, self.event = stream, event
+
+    def write(self, text: str) -> int:
+        return len(text) if self.event.is_set() else int(self.stream.write(text))
+
+    def flush(self) -> None:
+        self.stream.flush()
 
 
 class _Pace:
