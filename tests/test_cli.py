@@ -276,6 +276,7 @@ def test_parser_knows_every_command():
     ],
 )
 @pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+@pytest.mark.filterwarnings("ignore:View .* (is carried by|is dominated by)")
 def test_real_files_give_the_scores_that_python_gives(dataset, here, capsys, name, metric, n_clusters):
     views, y = dataset(name)
     folder = Path(os.environ["CONSILIENCE_DATA"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from consilience import DistanceGraphFusion, SimilarityGraphFusion
+from consilience import PAPER, DistanceGraphFusion, SimilarityGraphFusion
 
 FOLDER = Path(__file__).with_name("golden")
 FILES = sorted(path.stem for path in FOLDER.glob("*.npz"))
@@ -33,9 +33,10 @@ def test_the_pipeline_gives_the_golden_numbers(script, file, backend):
     name, method, _ = file.split("_")
     views, n_clusters = script.sources()[name]
     beta, gamma = stored["beta_gamma"]
+    paper = {**PAPER, "n_init": 1, "backend": backend}
     model = METHODS[method](
-        n_clusters=n_clusters + 2, n_neighbors=6, metric="euclidean", beta=beta, gamma=gamma, n_init=1,
-        random_state=0, backend=backend,
+        n_clusters=n_clusters + 2, n_neighbors=6, metric="euclidean", beta=beta, gamma=gamma, random_state=0,
+        **paper,
     ).fit(views)  # fmt: skip
     np.testing.assert_array_equal(model.edges_.rows, stored["rows"])
     np.testing.assert_array_equal(model.edges_.indices, stored["columns"])

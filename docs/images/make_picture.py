@@ -9,45 +9,46 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-BLUE, ORANGE, GREY = "#0072b2", "#e69f00", "#999999"
+COLORS = {"clean": "#0072b2", "spoiled": "#e69f00"}
+OFFSETS = {"clean": -0.2, "spoiled": 0.2}
 
 
 def main(source):
     """Draw what a summary holds."""
     summary = json.loads(Path(source).read_text())
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(10, 3.6), width_ratios=[1.15, 1], layout="constrained"
+        1, 2, figsize=(10, 4.2), width_ratios=[1.15, 1], layout="constrained"
     )
-    systems = [row for row in summary["systems"] if row["condition"] == "clean"]
-    names = [row["system"].removesuffix(" alone") for row in systems]
-    colors = [GREY if row["system"].endswith("alone") else BLUE for row in systems]
-    left.barh(names, [row["NMI"] for row in systems], color=colors)
-    left.invert_yaxis()
-    left.set_xlim(0, 1)
-    left.set_title("NMI: one view alone (grey), all six (blue)", fontsize=10)
-    for i, row in enumerate(systems):
-        left.text(row["NMI"] + 0.01, i, f"{row['NMI']:.3f}", va="center", fontsize=8)
+    systems = {(row["condition"], row["system"]): row["NMI"] for row in summary["systems"]}
+    bars(left, systems, summary["conditions"], "{:.3f}")
+    left.set_xlim(0, 1.05)
+    left.set_title("NMI: each view alone, and all six together", fontsize=10)
+    left.set_yticks(left.get_yticks(), [t.get_text().removesuffix(" alone") for t in left.get_yticklabels()])
 
-    views = [row["view"] for row in summary["views"] if (row["condition"], row["system"]) == ("clean", "DGF")]
-    for offset, (condition, color) in zip((-0.2, 0.2), (("clean", GREY), ("spoiled", ORANGE)), strict=True):
-        shares = {
-            row["view"]: row["inconsistent_share"]
-            for row in summary["views"]
-            if (row["condition"], row["system"]) == (condition, "DGF")
-        }
-        label = summary["conditions"][condition]
-        right.barh(
-            [i + offset for i in range(len(views))], [shares[v] for v in views], 0.4, color=color, label=label
-        )
-    right.set_yticks(range(len(views)), views)
-    right.invert_yaxis()
-    right.set_title("Share that the other views do not confirm", fontsize=10)
-    right.set_xlim(0, 0.3)
-    right.legend(frameon=False, fontsize=8, loc="lower right")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
+    fused = [row for row in summary["views"] if row["system"] == "DGF"]
+    bars(
+        right, {(r["condition"], r["view"]): r["reliability"] for r in fused}, summary["conditions"], "{:.2f}"
+    )
+    right.set_xlim(0, 0.5)
+    right.set_title("Reliability of each view (DGF leaves out the one at 0)", fontsize=10)
+    handles, told = right.get_legend_handles_labels()
+    figure.legend(handles, told, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     figure.savefig(Path(__file__).with_name("digits.png"), dpi=150)
+
+
+def bars(axes, values, conditions, number):
+    """Draw a bar for each name and condition, with its number."""
+    names = list(dict.fromkeys(name for _, name in values))
+    for condition, meaning in conditions.items():
+        heights = [values[condition, name] for name in names]
+        places = [i + OFFSETS[condition] for i in range(len(names))]
+        axes.barh(places, heights, 0.4, color=COLORS[condition], label=meaning)
+        for place, value in zip(places, heights, strict=True):
+            axes.text(value + 0.005, place, number.format(value), va="center", fontsize=7)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
 
 
 if __name__ == "__main__":

@@ -142,6 +142,19 @@ def _add_cluster(commands: Any) -> None:
     cluster.add_argument(
         "--method", choices=["sgf", "dgf"], default="dgf", help="fuse similarities or distances (default)"
     )
+    cluster.add_argument(
+        "--scale",
+        choices=["auto", "none", "standard"],
+        default="auto",
+        help="which features to rescale: what dominates (default), none, all",
+    )
+    for whose in ("view", "row"):
+        cluster.add_argument(
+            f"--{whose}-weights",
+            choices=["agreement", "uniform"],
+            default="agreement",
+            help=f"how much each {whose} counts (default: agreement)",
+        )
     _add_output(cluster, "consilience-result")
     _add_common(cluster)
 

@@ -60,9 +60,12 @@ def test_planted_clusters_are_found_and_attributes_are_consistent(method, hard):
     assert model.embedding_.shape == (n, 4)
     np.testing.assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1)
     assert np.all(np.diff(model.eigenvalues_) >= 0)
-    np.testing.assert_array_equal(model.view_weights_, np.ones(v))
+    np.testing.assert_allclose(model.view_weights_.mean(), 1)
     np.testing.assert_allclose(model.view_scales_.sum(), 1)
-    np.testing.assert_allclose(model.view_contributions_, model.view_scales_)
+    np.testing.assert_allclose(model.view_contributions_.sum(), 1)
+    assert model.view_agreement_.shape == (v, v) and np.all(np.diag(model.view_agreement_) == 1)
+    assert np.all((model.view_reliability_ > 0) & (model.view_reliability_ < 1))
+    assert model.row_reliability_.shape == (n, v) and 0 < model.row_reliability_.min() < 1
     assert model.n_iter_ == len(model.history_) - 1 and model.converged_ is True
     assert np.all(np.diff(model.history_) <= 0)
     e = model.edges_.n_edges
@@ -74,6 +77,7 @@ def test_planted_clusters_are_found_and_attributes_are_consistent(method, hard):
     assert set(model.timings_) == {
         "prepare",
         "neighbors",
+        "agreement",
         "graph",
         "fusion",
         "sparsify",
@@ -84,7 +88,9 @@ def test_planted_clusters_are_found_and_attributes_are_consistent(method, hard):
 
 @both
 def test_exact_solver_fuses_what_it_returns(method, hard):
-    model = method(n_clusters=4, solver="exact", beta=0.5, gamma=2.0, random_state=0).fit(hard.views)
+    model = method(
+        n_clusters=4, solver="exact", beta=0.5, gamma=2.0, row_weights="uniform", random_state=0
+    ).fit(hard.views)
     t = model.view_weights_ * model.view_scales_ / model.view_weights_.sum()
     np.testing.assert_allclose(model.fusion_.fused, model.consistent_ @ t, rtol=1e-10)
     assert model.inconsistent_.sum() > 0
@@ -152,7 +158,7 @@ def test_sparse_equals_dense(method, container):
 
 @both
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("scale", ["none", "auto", "standard"])
 def test_sparse_views_are_never_made_dense(method, metric, scale, monkeypatch):
     view = sparse.random(150, 7919, 0.01, format="csr", random_state=0) + sparse.csr_matrix((150, 7919))
     for kind in {
@@ -163,7 +169,9 @@ def test_sparse_views_are_never_made_dense(method, metric, scale, monkeypatch):
                 monkeypatch.setattr(kind, name, refuse_to_densify(getattr(kind, name)))
     with pytest.raises(AssertionError, match="made dense"):
         view.toarray()
-    method(n_clusters=3, metric=metric, scale=scale, n_init=1, random_state=0).fit([view, view])
+    method(n_clusters=3, metric=metric, scale=scale, view_weights="uniform", n_init=1, random_state=0).fit(
+        [view, view]
+    )
 
 
 def refuse_to_densify(original):
@@ -254,6 +262,7 @@ def test_samples_missing_from_a_view_by_mask(method):
 
 
 @both
+@pytest.mark.filterwarnings("ignore:The two views agree .* no more than by chance")
 @pytest.mark.parametrize("n_clusters", [1, 2, 5])
 def test_small_cases_work(method, n_clusters):
     rng = np.random.default_rng(0)
@@ -307,7 +316,7 @@ BAD_PARAMETERS = [
     ({"metric": "precomputed"}, "Say which: 'precomputed_distance'"),
     ({"metric": ["cosine"]}, "one for each of the 3 views, got 1"),
     ({"metric": {"view_0": "cosine"}}, "give one metric for each"),
-    ({"scale": "robust"}, "Unknown scale 'robust'; known: 'none', 'standard'"),
+    ({"scale": "robust"}, "Unknown scale 'robust'; known: 'none', 'auto', 'standard'"),
     ({"solver": "newton"}, "Unknown solver 'newton'; known solvers: 'dca', 'exact'"),
     ({"backend": "jax"}, "Unknown backend 'jax'; known back ends: 'numpy', 'numba'"),
     ({"assign_labels": "magic"}, "Unknown assign_labels 'magic'; known: 'kmeans'"),
@@ -317,7 +326,12 @@ BAD_PARAMETERS = [
     ({"tol": -0.1}, "tol must be"),
     ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
     ({"n_init": 0}, "n_init must be"),
-    ({"view_weights": "fair"}, "view_weights must be 'uniform' or one number per view, got 'fair'"),
+    (
+        {"view_weights": "fair"},
+        "Unknown view_weights 'fair'; known: 'agreement', 'uniform' or one number per view",
+    ),
+    ({"row_weights": "fair"}, "Unknown row_weights 'fair'; known: 'agreement', 'uniform'"),
+    ({"row_weights": None}, "Unknown row_weights None"),
     ({"view_weights": [1, 2]}, "one number for each of the 3 views .*view_0, view_1, view_2"),
     ({"view_weights": [1, 0, 1]}, "weight of view 'view_1' is 0; weights must be positive"),
     ({"view_weights": [1, 1, -3]}, "weight of view 'view_2' is -3"),

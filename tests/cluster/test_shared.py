@@ -8,6 +8,7 @@ from consilience.neighbors.features import DenseSpace
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The graph has .* connected components"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:.* about who is near whom"),
 ]
 
 

@@ -113,6 +113,7 @@ def statuses():
 
 
 @pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+@pytest.mark.filterwarnings("ignore:The two views agree")
 def test_every_figure_is_what_python_gives(sample, capsys):
     assert run(*VIEWS, *LABELS, "--systems", "average,DGF", "--seeds", 2, "--resamples", 2, "--seed", 5) == 0
     out = capsys.readouterr().out

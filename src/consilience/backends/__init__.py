@@ -2,8 +2,10 @@
 
 A back end is a module with these functions and nothing else that others may rely on:
 
-``load(weights, view_weights, seen, dtype) -> State``
-    Take the edge weights (v, n_edges), scaled, 0 where unseen; set E = 0.
+``load(weights, view_weights, seen, trust, dtype) -> State``
+    Take the edge weights (v, n_edges), scaled, 0 where unseen; set E = 0. On edge e view i counts
+    ``view_weights[i]`` times ``trust[i, e]``. With `trust` None that is 1 where seen, and with `seen` None
+    every view has seen every edge; a `trust` that is given is 0 exactly where unseen.
 ``start(state, scales) -> Sums``
     Set the fused vector to its closed form, E being 0.
 ``dca_round(state, scales, beta, gamma, steps) -> Sums``

@@ -9,6 +9,9 @@ Edge arrays are stored by blocks, of shape (n_blocks, v, BLOCK) and padded with 
 one sequential stream through memory, and all inner loops have a fixed length. Every block has partial
 sums of its own, added up in order afterwards, so that the result is the same to the last bit for any
 number of threads.
+
+Trust per edge and view (tau) is one more array to read, for kernels of its own: where none is given, nothing
+is slower for it, and nothing of it is compiled.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .. import threads
 from .edges_numpy import edge_curvatures, edge_hessian
-from .kernels_numba import BLOCK, dca_blocks, exact_blocks
+from .kernels_numba import BLOCK, dca_blocks, exact_blocks, trusted_dca_blocks, trusted_exact_blocks
 from .sums import Sums, Vector
 
 EdgeArray = NDArray[np.floating[Any]]
@@ -37,26 +40,33 @@ class State:
     inconsistent: EdgeArray  # (n_blocks, v, BLOCK)
     fused: EdgeArray  # (n_blocks, BLOCK)
     total: EdgeArray  # (n_blocks, BLOCK), or (1, 1) when every view has seen every edge
+    trust: EdgeArray | None  # (n_blocks, v, BLOCK)
     view_weights: Vector
     n_edges: int
 
 
 def load(
-    weights: EdgeArray, view_weights: Vector, seen: NDArray[np.bool_] | None, dtype: DTypeLike = np.float64
+    weights: EdgeArray,
+    view_weights: Vector,
+    seen: NDArray[np.bool_] | None,
+    trust: EdgeArray | None,
+    dtype: DTypeLike = np.float64,
 ) -> State:
     """Take the edge weights; see the package docstring for this and the other functions."""
     n_edges = weights.shape[1]
     blocked = _to_blocks(np.asarray(weights, dtype=dtype))
-    if seen is None:
+    judged = seen if trust is None else np.asarray(trust, dtype=dtype)
+    if judged is None:
         total = np.full((1, 1), view_weights.sum(), dtype=dtype)
     else:
-        total = _to_blocks((view_weights @ seen).astype(dtype)[None])[:, 0]
+        total = _to_blocks((view_weights @ judged).astype(dtype)[None])[:, 0]
         total.reshape(-1)[n_edges:] = 1  # padding: any number but zero
     return State(
         weights=blocked,
         inconsistent=_aligned_zeros(blocked.shape, blocked.dtype),
         fused=_aligned_zeros((len(blocked), BLOCK), blocked.dtype),
         total=total,
+        trust=None if trust is None else _to_blocks(np.asarray(trust, dtype=dtype)),
         view_weights=view_weights,
         n_edges=n_edges,
     )
@@ -77,17 +87,32 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
     pull, own = state.view_weights * scales, state.view_weights * scales**2
     hessian, _ = edge_hessian(state.view_weights, scales, beta, gamma)
     step = 2 / np.linalg.eigvalsh(hessian)[-1]
-    # A step on A written for E = W - A: E <- clip(keep E - press (s + gamma m) + rise W, 0, W), m = pull'E.
-    coefficients = np.stack([pull, 1 - step * ((beta - gamma) * pull**2 + own), step * pull, step * own])
-    return _run(dca_blocks, state, coefficients, gamma, steps)
+    numbers = state.weights.dtype.type(gamma), steps
+    if state.trust is None:
+        # A step on A written for E = W - A:
+        # E <- clip(keep E - press (s + gamma m) + rise W, 0, W), with m = pull'E.
+        coefficients = np.stack([pull, 1 - step * ((beta - gamma) * pull**2 + own), step * pull, step * own])
+        return _run(dca_blocks, state, coefficients, *numbers)
+    # With trust E <- clip(E + tau (rise (W - E) - press (s + gamma m) - bend tau E), 0, W), where
+    # m = pull'(tau E). The step is not too long for any edge: see `edges_numpy.dca_round`.
+    coefficients = np.stack([pull, step * (beta - gamma) * pull**2, step * pull, step * own])
+    return _run(trusted_dca_blocks, state, coefficients, *numbers)
 
 
 def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums:
     """Update s, then A by the closed-form minimiser on each edge."""
-    curvature, gamma = edge_curvatures(state.view_weights, beta, gamma, state.weights.dtype)
-    order = np.argsort(curvature <= 0, kind="stable")  # views with positive curvature first
-    coefficients = np.stack([state.view_weights * scales, scales, curvature, order.astype(float)])
-    return _run(exact_blocks, state, coefficients, gamma, int(np.sum(curvature > 0)))
+    pull, dtype = state.view_weights * scales, state.weights.dtype
+    if state.trust is None:
+        curvature, cut = edge_curvatures(state.view_weights, beta, gamma, dtype)
+        order = np.argsort(curvature <= 0, kind="stable")  # views with positive curvature first
+        coefficients = np.stack([pull, scales, curvature, order.astype(float)])
+        return _run(exact_blocks, state, coefficients, dtype.type(cut), int(np.sum(curvature > 0)))
+    # The curvature 1 / (lambda tau) + beta - gamma is above 0, by more than rounding as in `edge_curvatures`,
+    # for a tau below this bound. That no tau exceeds 1 allows to keep it finite.
+    steepness = state.view_weights * (gamma * (1 + float(np.finfo(dtype).eps) ** (2 / 3)) - beta)
+    bound = 1 / np.maximum(steepness, 0.5)
+    coefficients = np.stack([pull, scales, state.view_weights, bound])
+    return _run(trusted_exact_blocks, state, coefficients, float(beta), float(gamma))
 
 
 def collect(state: State) -> tuple[EdgeArray, EdgeArray]:
@@ -117,17 +142,17 @@ def _to_blocks(rows: EdgeArray) -> EdgeArray:
     return blocks
 
 
-def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], gamma: float, count: int) -> Sums:
+def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], *numbers: Any) -> Sums:
     """Run a kernel over all blocks and add up the partial sums in order."""
     dtype = state.weights.dtype
     n_blocks, v, _ = state.weights.shape
     pairs = v * (v + 1) // 2
-    with_gram = kernel is exact_blocks
+    with_gram = kernel in (exact_blocks, trusted_exact_blocks)
     partial = np.empty((n_blocks, pairs + 2 * v + 1 + with_gram * pairs))
-    arguments = (
-        state.weights, state.inconsistent, state.fused, state.total,
-        coefficients.astype(dtype), dtype.type(gamma), count, partial,
-    )  # fmt: skip
+    arguments = [state.weights, state.inconsistent, state.fused, state.total]
+    if state.trust is not None:
+        arguments.append(state.trust)
+    arguments += [coefficients.astype(dtype), *numbers, partial]
     threads.for_ranges(lambda first, last: kernel(*arguments, first, last), n_blocks, grain=_GRAIN)
     sums = partial.sum(axis=0)
     return Sums(

@@ -11,6 +11,8 @@ paper         here
 ``D, L``      ``hessian, linear`` of an edge's quadratic program
 ``rho``       ``largest``, the largest eigenvalue of D
 ============  ====================================================================
+
+Ours, not the paper's: on an edge, a view's weight lambda is multiplied by the trust (tau) in it there.
 """
 
 from __future__ import annotations
@@ -34,20 +36,28 @@ class State:
     inconsistent: EdgeArray
     fused: EdgeArray
     view_weights: Vector
-    total: EdgeArray  # (n_edges,): total weight of the views that have seen the edge
+    total: EdgeArray  # (n_edges,): total weight of the views on the edge
+    trust: EdgeArray | None  # (v, n_edges), 0 where unseen; None: no view is trusted less than others
 
 
 def load(
-    weights: EdgeArray, view_weights: Vector, seen: NDArray[np.bool_] | None, dtype: DTypeLike = np.float64
+    weights: EdgeArray,
+    view_weights: Vector,
+    seen: NDArray[np.bool_] | None,
+    trust: EdgeArray | None,
+    dtype: DTypeLike = np.float64,
 ) -> State:
     """Take the edge weights; see the package docstring for this and the other functions."""
     weights = np.asarray(weights, dtype=dtype)
     n_edges = weights.shape[1]
-    if seen is None:
-        total = np.full(n_edges, view_weights.sum(), dtype=dtype)
-    else:
+    if trust is not None:
+        trust = np.asarray(trust, dtype=dtype)
+        total = (view_weights @ trust).astype(dtype)
+    elif seen is not None:
         total = (view_weights @ seen).astype(dtype)
-    return State(weights, np.zeros_like(weights), np.zeros(n_edges, dtype=dtype), view_weights, total)
+    else:
+        total = np.full(n_edges, view_weights.sum(), dtype=dtype)
+    return State(weights, np.zeros_like(weights), np.zeros(n_edges, dtype=dtype), view_weights, total, trust)
 
 
 def start(state: State, scales: Vector) -> Sums:
@@ -58,7 +68,7 @@ def start(state: State, scales: Vector) -> Sums:
 
 def fuse(state: State, scales: Vector) -> None:
     """Set s to its minimiser given A (Eq. 24)."""
-    consistent = state.weights - state.inconsistent
+    consistent = _trusted(state, state.weights - state.inconsistent)
     state.fused = ((state.view_weights * scales) @ consistent / state.total).astype(state.weights.dtype)
 
 
@@ -71,7 +81,15 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
     linear = 2 * (pull + coupling @ state.weights)
     consistent = state.weights - state.inconsistent
     for _ in range(steps):
-        consistent = consistent + (linear - hessian @ consistent) / largest
+        if state.trust is None:
+            consistent = consistent + (linear - hessian @ consistent) / largest
+        else:
+            # An edge now has the Hessian 2 (diag(tau lambda alpha^2) + diag(tau) K diag(tau)). No entry of it
+            # exceeds that of D and none is negative, so neither does its largest eigenvalue
+            # (Perron-Frobenius): steps of this length do not raise the objective on any edge.
+            blame = state.trust * (state.weights - consistent)
+            own = (state.view_weights * scales**2)[:, None] * consistent
+            consistent = consistent - 2 * state.trust * (own - pull - coupling @ blame) / largest
         consistent = np.clip(consistent, 0, state.weights)
     state.inconsistent = (state.weights - consistent).astype(state.weights.dtype)
     return _sums(state)
@@ -82,11 +100,21 @@ def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums
     fuse(state, scales)
     free = scales > 0  # a view with scale 0 has no say: its A stays W
     weights, scale = state.weights[free], scales[free][:, None]
-    view_weights = state.view_weights[free]
-    curvature, gamma = edge_curvatures(view_weights, beta, gamma, np.float64)
-    blame = exact_edge_step(scale * weights - state.fused, curvature, gamma)
+    counts = state.view_weights[free][:, None]  # the lambda of each view, on each edge
+    if state.trust is not None:
+        counts = counts * state.trust[free]
+    excess = scale * weights - state.fused
+    curvature, cut_gamma = edge_curvatures(counts, beta, gamma, np.float64)
+    blame = exact_edge_step(excess, curvature, cut_gamma)
+    if state.trust is not None:
+        # What blaming a view of little trust gains may be less than the last digit of the objective, by which
+        # supports were compared. The sum of the others tells it: where z > 0, d z = r - gamma m.
+        rest = np.maximum(excess - cut_gamma * blame.sum(axis=0), 0)
+        np.divide(rest, curvature, out=blame, where=(curvature > 0) & (blame == 0))
+    # What a view does not judge is 0, so below the fused value: it is not blamed.
+    blame /= np.where(counts > 0, counts, 1) * scale
     state.inconsistent = np.zeros_like(state.weights)
-    state.inconsistent[free] = np.minimum(blame / (view_weights[:, None] * scale), weights)
+    state.inconsistent[free] = np.minimum(blame, weights)
     return _sums(state)
 
 
@@ -104,22 +132,26 @@ def edge_hessian(view_weights: Vector, scales: Vector, beta: float, gamma: float
 
 
 def edge_curvatures(
-    view_weights: Vector, beta: float, gamma: float, dtype: DTypeLike
-) -> tuple[Vector, float]:
+    counts: EdgeArray, beta: float, gamma: float, dtype: DTypeLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return d = 1 / lambda + beta - gamma, and the gamma to go with it.
+
+    `counts` has a row per view: its lambda on all edges, or one on each, 0 where it does not judge.
 
     Once gamma exceeds all 1 / lambda + beta an edge blames at most one view, and how much more it is does not
     matter: it is cut there, or d would lose all its digits. A d that is hardly more than rounding is taken
     as 0, because what is divided by it would be noise.
     """
-    own = 1 / view_weights + beta
-    gamma = min(gamma, float(own.max()))
-    curvature: Vector = own - gamma
-    curvature[np.abs(curvature) <= np.finfo(dtype).eps ** (2 / 3) * gamma] = 0.0
-    return curvature, gamma
+    own = np.divide(1, counts, out=np.zeros(counts.shape), where=counts > 0) + beta
+    cut = np.minimum(gamma, own.max(axis=0))
+    curvature = own - cut
+    curvature[np.abs(curvature) <= np.finfo(dtype).eps ** (2 / 3) * cut] = 0.0
+    return curvature, cut
 
 
-def exact_edge_step(excess: EdgeArray, curvature: Vector, gamma: float) -> EdgeArray:
+def exact_edge_step(
+    excess: EdgeArray, curvature: NDArray[np.float64], gamma: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
     r"""Minimise :math:`\sum_i d_i z_i^2 + \gamma (\sum_i z_i)^2 - 2 \sum_i r_i z_i` over z >= 0, per column.
 
     A minimiser's support is a set of the largest r among the views with d > 0 and at most one view with
@@ -131,9 +163,9 @@ def exact_edge_step(excess: EdgeArray, curvature: Vector, gamma: float) -> EdgeA
     ----------
     excess : ndarray of shape (v, n_edges)
         The r: by how much each scaled view exceeds the fused value.
-    curvature : ndarray of shape (v,)
-        The d, with d + gamma > 0.
-    gamma : float
+    curvature : ndarray of shape (v,), (v, 1) or (v, n_edges)
+        The d, with d + gamma > 0 where r > 0; the same on all edges, or not.
+    gamma : float, or ndarray of shape (1,) or (n_edges,)
         Not negative.
 
     Returns
@@ -141,42 +173,46 @@ def exact_edge_step(excess: EdgeArray, curvature: Vector, gamma: float) -> EdgeA
     ndarray of shape (v, n_edges)
         The minimisers z.
     """
-    convex, concave = np.flatnonzero(curvature > 0), np.flatnonzero(curvature <= 0)
-    order = np.argsort(-excess[convex], axis=0, kind="stable")
-    r = np.take_along_axis(excess[convex], order, axis=0)
-    d = curvature[convex][order]
-    sum_inverse, sum_r, sum_rr = (_prefix_sums(x) for x in (1 / d, r / d, r * r / d))
+    v, n_edges = excess.shape
+    curvature = np.broadcast_to(curvature.reshape(v, -1), excess.shape)
+    convex = curvature > 0
+    n_convex = np.sum(convex, axis=0)
+    # On each edge the views with d > 0 first, by r, the largest foremost.
+    order = np.argsort(np.where(convex, -excess, np.inf), axis=0, kind="stable")
+    first = np.arange(v)[:, None] < n_convex
+    r = np.take_along_axis(excess, order, axis=0)
+    d = np.where(first, np.take_along_axis(curvature, order, axis=0), 1.0)
+    sum_inverse, sum_r, sum_rr = (_prefix_sums(np.where(first, x, 0.0)) for x in (1 / d, r / d, r * r / d))
 
-    n_edges = excess.shape[1]
     best_value, best_sum = np.zeros(n_edges), np.zeros(n_edges)
     best_count, best_one = np.zeros(n_edges, dtype=int), np.full(n_edges, -1)
     best_z_one = np.zeros(n_edges)
-    for count in range(len(convex) + 1):
+    for count in range(n_convex.max() + 1):
         stiffness = 1 + gamma * sum_inverse[count]
-        for one in (-1, *concave):
+        for one in (-1, *np.flatnonzero(~convex.all(axis=1))):
+            valid = n_convex >= count
             if one < 0:
                 z_one: Any = np.zeros(n_edges)
                 total = sum_r[count] / stiffness
                 value = -(sum_rr[count] - gamma * total * sum_r[count])
-                valid = np.ones(n_edges, dtype=bool)
             else:
                 determinant = curvature[one] * stiffness + gamma
-                valid = determinant > 0
+                valid = valid & ~convex[one] & (determinant > 0)
                 determinant = np.where(valid, determinant, 1.0)
                 z_one = (excess[one] * stiffness - gamma * sum_r[count]) / determinant
                 total = (curvature[one] * sum_r[count] + excess[one]) / determinant
                 value = -(sum_rr[count] - gamma * total * sum_r[count]) - excess[one] * z_one
-                valid &= z_one >= 0
+                valid = valid & (z_one >= 0)
             if count > 0:
-                valid &= r[count - 1] >= gamma * total
+                valid = valid & (r[count - 1] >= gamma * total)
             better = valid & (value < best_value)
             best_value[better], best_sum[better] = value[better], total[better]
             best_count[better], best_one[better], best_z_one[better] = count, one, z_one[better]
 
-    inside = np.arange(len(convex))[:, None] < best_count
-    z = np.zeros(excess.shape)
+    inside = np.arange(v)[:, None] < best_count
     sorted_z = np.where(inside, np.maximum((r - gamma * best_sum) / d, 0), 0)
-    z[convex] = _unsort(sorted_z, order)
+    z: NDArray[np.float64] = np.zeros(excess.shape)
+    np.put_along_axis(z, order, sorted_z, axis=0)
     edges = np.flatnonzero(best_one >= 0)
     z[best_one[edges], edges] = best_z_one[edges]
     return z
@@ -187,21 +223,20 @@ def _prefix_sums(x: EdgeArray) -> EdgeArray:
     return np.concatenate([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
 
 
-def _unsort(values: EdgeArray, order: NDArray[np.intp]) -> EdgeArray:
-    """Undo `take_along_axis(..., order, axis=0)`."""
-    result = np.empty_like(values)
-    np.put_along_axis(result, order, values, axis=0)
-    return result
+def _trusted(state: State, values: EdgeArray) -> EdgeArray:
+    """Return values of shape (v, n_edges) times the trust, if any is given."""
+    return values if state.trust is None else state.trust * values
 
 
 def _sums(state: State) -> Sums:
     inconsistent = state.inconsistent.astype(float)
     consistent = state.weights.astype(float) - inconsistent
     fused, total = state.fused.astype(float), state.total.astype(float)
+    counted_a, counted_e = _trusted(state, consistent), _trusted(state, inconsistent)
     return Sums(
-        consistent_squares=np.sum(consistent**2, axis=1),
-        inconsistent_gram=inconsistent @ inconsistent.T,
-        consistent_fused=consistent @ fused,
+        consistent_squares=np.sum(counted_a * consistent, axis=1),
+        inconsistent_gram=counted_e @ counted_e.T,
+        consistent_fused=counted_a @ fused,
         fused_square=float(np.sum(total * fused**2)),
-        consistent_gram=(consistent / total) @ consistent.T,
+        consistent_gram=(counted_a / total) @ counted_a.T,
     )

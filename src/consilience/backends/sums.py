@@ -19,21 +19,21 @@ Matrix = NDArray[np.float64]
 class Sums:
     r"""Sums over the edges, for consistent parts A, inconsistent parts E = W - A and the fused s.
 
-    Below, :math:`\Lambda_e` is the total weight of the views that have seen edge e (of all views, when
-    nothing is missing).
+    Below, :math:`\tau_{ie}` is the trust in view i on edge e: 1 if none is given, 0 where unseen. And
+    :math:`\Lambda_e = \sum_i \lambda_i \tau_{ie}` is the total weight of the views on the edge.
 
     Parameters
     ----------
     consistent_squares : ndarray of shape (v,)
-        :math:`\sum_e A_{ie}^2`.
+        :math:`\sum_e \tau_{ie} A_{ie}^2`.
     inconsistent_gram : ndarray of shape (v, v)
-        :math:`\sum_e E_{ie} E_{je}`.
+        :math:`\sum_e \tau_{ie} E_{ie} \tau_{je} E_{je}`.
     consistent_fused : ndarray of shape (v,)
-        :math:`\sum_e A_{ie} s_e`.
+        :math:`\sum_e \tau_{ie} A_{ie} s_e`.
     fused_square : float
         :math:`\sum_e \Lambda_e s_e^2`.
     consistent_gram : ndarray of shape (v, v) or None
-        :math:`\sum_e A_{ie} A_{je} / \Lambda_e`; only the exact solver asks for it.
+        :math:`\sum_e \tau_{ie} A_{ie} \tau_{je} A_{je} / \Lambda_e`; only the exact solver asks for it.
     """
 
     consistent_squares: Vector

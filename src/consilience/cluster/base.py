@@ -17,13 +17,16 @@ from sklearn.utils import check_random_state
 
 from .. import threads
 from ..neighbors import RememberingSpace, Space, as_space, resolve_metrics
+from ..neighbors.scaling import Domination, domination, rescaled, standard_scaled, without_standing_apart
 from ..views import Views
 from .progress import Progress
 from .spectral import assign_kmeans, spectral_embedding, unit_rows
 
-SCALES = ("none", "standard")
+SCALES = ("none", "auto", "standard")
 NEIGHBOR_SEARCHES = ("exact",)
 ASSIGN_LABELS = ("kmeans",)
+# n_neighbors="auto": so much of the mean cluster size, within these bounds.
+SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
 Class = TypeVar("Class")
 _LARGEST = 1e100  # larger parameters have squares that are not finite, or almost
 
@@ -55,6 +58,17 @@ class PreparedViews:
     def expand(self, values: NDArray[Any], absent: float = 0.0) -> NDArray[Any]:
         """Give the views that were left out their place back, on the last axis, with this value."""
         return expand(values, self.taking_part, absent)
+
+    def only(self, kept: NDArray[np.bool_]) -> PreparedViews:
+        """Leave out some of the views that take part."""
+        chosen = np.flatnonzero(kept).tolist()
+        return replace(
+            self,
+            spaces=tuple(self.spaces[i] for i in chosen),
+            names=tuple(self.names[i] for i in chosen),
+            taking_part=expand(kept, self.taking_part, False),
+            mask=None if self.mask is None else self.mask[:, chosen],
+        )
 
 
 def expand(values: NDArray[Any], taking_part: NDArray[np.bool_], absent: float = 0.0) -> NDArray[Any]:
@@ -195,7 +209,13 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         check_choice("scale", self.scale, SCALES)
         check_choice("neighbor_search", self.neighbor_search, NEIGHBOR_SEARCHES)
         self.n_neighbors_ = self._resolve_n_neighbors(n)
-        self.metrics_ = resolve_metrics(self.metric, _seen_parts(views), views.names)
+        parts = _seen_parts(views)
+        if self.scale == "auto":  # what will be rescaled does not say what the view is
+            parts = [
+                part if square else without_standing_apart(part)
+                for part, square in zip(parts, views.pairwise, strict=True)
+            ]
+        self.metrics_ = resolve_metrics(self.metric, parts, views.names)
         self._check_views(views)
 
     def _check_views(self, views: Views) -> None:
@@ -219,7 +239,8 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         k = self.n_neighbors
         if isinstance(k, str):
             check_choice("n_neighbors", k, ("auto",), "an integer")
-            return min(n - 1, int(np.clip(0.6 * n / self.n_clusters, 6, 20)))
+            wanted = SHARE_OF_CLUSTER * n / self.n_clusters
+            return min(n - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))
         if not _is_positive_integer(k):
             raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
         if k >= n:
@@ -241,9 +262,9 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             if seen is not None and seen.sum() < 2:
                 spaces.append(None)
                 continue
-            if self.scale == "standard" and not self.metrics_[i].startswith("precomputed"):
-                array = standard_scaled(array, seen)
             self._check_columns(views, i)
+            if not self.metrics_[i].startswith("precomputed"):
+                array = self._scaled(array, views, i)
             _check_range(array, self.metrics_[i], name)
             space = as_space(array, self.metrics_[i], name=name, seen=seen, sample_ids=views.sample_ids)
             spaces.append(None if space.is_constant() else space)
@@ -266,6 +287,24 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             mask=None if views.mask is None else views.mask[:, taking_part],
             n_samples=views.n_samples,
         )
+
+    def _scaled(self, array: Any, views: Views, i: int) -> Any:
+        """Return a view's features on the scale asked for."""
+        seen, name = views.seen(i), views.names[i]
+        if self.scale == "standard":
+            return standard_scaled(array, seen)
+        if self.scale == "auto":
+            _check_range(array, self.metrics_[i], name)
+            found = domination(array if seen is None else array[seen], self.metrics_[i])
+            if found is not None:
+                warnings.warn(
+                    f"View {name!r} {_told(found, views.feature_names[i])} Pass scale='none' to leave it as "
+                    "it is.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return rescaled(array, found)
+        return array
 
     def _check_columns(self, views: Views, i: int) -> None:
         """Raise a ValueError if a precomputed view's columns are samples in another order than its rows."""
@@ -340,6 +379,23 @@ def _check_range(array: Any, metric: str, name: str) -> None:
         )
 
 
+def _told(found: Domination, names: Any) -> str:
+    """Say what dominates a view and what is done about it."""
+    d = len(found.factors)
+    if found.all_features:
+        return (
+            f"is carried by about {found.n_effective:.1f} of its {d} features, those with the largest "
+            "numbers; all are brought to unit variance."
+        )
+    shown = [repr(names[f]) if names is not None else str(f) for f in found.features[:3].tolist()]
+    which = ", ".join(shown) + (", ..." if len(found.features) > 3 else "")
+    one = len(found.features) == 1
+    return (
+        f"is dominated by {len(found.features)} of its {d} features ({which}), whose spread is far above all "
+        f"others'; {'it is' if one else 'they are'} rescaled to that of the others."
+    )
+
+
 def check_number(name: str, value: Any, *, least: float = 0.0, strictly: bool = False) -> None:
     """Raise a ValueError unless a parameter is a number from the least allowed (or above) to 1e100."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
@@ -388,17 +444,3 @@ def check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "")
     if not isinstance(value, str) or value not in known:
         choices = ", ".join(map(repr, known)) + (f" or {other}" if other else "")
         raise ValueError(f"Unknown {name} {value!r}; known: {choices}.")
-
-
-def standard_scaled(array: Any, seen: NDArray[np.bool_] | None) -> Any:
-    """Scale features to unit variance, and dense ones to zero mean; constant features become 0."""
-    rows = array if seen is None else array[seen]
-    if sparse.issparse(array):
-        mean = np.asarray(rows.mean(axis=0)).ravel()
-        variance = np.asarray(rows.multiply(rows).mean(axis=0)).ravel() - mean**2
-        deviation = np.sqrt(np.maximum(variance, 0))
-        factors = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-        return sparse.csr_array(array.multiply(factors[None, :]))
-    deviation = rows.std(axis=0, dtype=np.float64)
-    factors = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    return ((array - rows.mean(axis=0, dtype=np.float64)) * factors).astype(array.dtype)

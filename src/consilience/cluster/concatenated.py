@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..neighbors import as_space, resolve_metrics
+from ..neighbors.scaling import domination, rescaled, standard_scaled
 from ..views import Views
-from .base import PreparedViews, estimator, standard_scaled
+from .base import PreparedViews, estimator
 from .spectral import spectral_embedding, unit_rows
 from .viewgraphs import ViewGraphsKMeansClusterer
 
@@ -146,6 +147,8 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
         alone = super()._prepare(views)
         self.metrics_ = metrics
         arrays = [views.arrays[i] for i in np.flatnonzero(alone.taking_part)]
+        if self.scale == "auto":
+            arrays = [rescaled(array, domination(array, metrics[0])) for array in arrays]
         x = concatenate(arrays)
         if self.scale == "standard":
             x = standard_scaled(x, None)

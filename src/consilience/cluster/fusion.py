@@ -17,13 +17,16 @@ from ..fusion.problem import check_penalty, check_view_weights
 from ..graph import EdgeSet, fused_similarity, standardize
 from ..neighbors import Space
 from ..views import Views
-from .base import PreparedViews, estimator, expand
+from .base import PreparedViews, check_choice, estimator, expand
+from .progress import Progress
 from .unified import UnifiedGraphClusterer, edge_similarities
+from .weighing import judge_views, warn_about
 
 PAPER: Mapping[str, Any] = MappingProxyType(
     {
         "scale": "none",
         "view_weights": "uniform",
+        "row_weights": "uniform",
         "solver": "dca",
         "tol": 0.05,
         "max_iter": 100,
@@ -40,6 +43,7 @@ What the paper chooses per data set is not in it: `n_neighbors` (6 in its tables
 """
 
 Floats = NDArray[np.floating[Any]]
+WEIGHTINGS = ("agreement", "uniform")
 
 
 @estimator
@@ -48,25 +52,52 @@ class GraphFusion(UnifiedGraphClusterer):
 
     beta: float = 1.0
     gamma: float = 100.0
-    view_weights: ArrayLike | Mapping[str, float] | Literal["uniform"] = "uniform"
+    scale: str = "auto"
+    view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] = "agreement"
+    row_weights: Literal["agreement", "uniform"] = "agreement"
     solver: Literal["dca", "exact"] = "dca"
     tol: float = 0.05
     max_iter: int = 100
     backend: str = "numba"
     callback: Callback | None = None
 
+    def _choose_views(
+        self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews, progress: Progress
+    ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
+        """Leave out the views that agree with nobody; set what the others count, and their rows."""
+        with progress.stage("agreement"):
+            judged = judge_views(neighbors, prepared)
+            self.view_agreement_, self.view_reliability_ = judged.agreement, judged.reliability
+            weights = judged.weights if self._by_agreement else self._given_weights[prepared.taking_part]
+            if self._by_agreement:
+                warn_about(judged, prepared)
+            self._weights, heard = weights[weights > 0], weights > 0
+            if not heard.all():
+                prepared = prepared.only(heard)
+                neighbors = [one for one, kept in zip(neighbors, heard, strict=True) if kept]
+            self._rows = np.ones((prepared.n_samples, len(neighbors)))
+            if self.row_weights == "agreement":
+                self._rows = judged.rows(neighbors, heard, prepared.mask)
+            rows = self._rows if prepared.mask is None else np.where(prepared.mask, self._rows, np.nan)
+            self.row_reliability_ = prepared.expand(rows, np.nan)
+        return neighbors, prepared
+
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
+        rows = self._rows
+        trust = None if np.all(rows == 1) else (rows[edges.rows] * rows[edges.indices]).T
         problem = pose(
             weights,
             beta=self.beta,
             gamma=self.gamma,
-            view_weights=self._resolved_view_weights[prepared.taking_part],
+            view_weights=self._weights,
             seen=edges.seen,
+            trust=trust,
             names=prepared.names,
         )
         self._taking_part = prepared.taking_part
         self.fusion_ = learn_consistent_graph(problem, self._schedule(), edges)
         self.n_iter_ = self.fusion_.n_iter
+        del self._rows, self._weights
         return self._similarity(self.fusion_.fused)
 
     @abstractmethod
@@ -87,10 +118,15 @@ class GraphFusion(UnifiedGraphClusterer):
         check_penalty("beta", self.beta)
         check_penalty("gamma", self.gamma)
         self._schedule()
+        check_choice("row_weights", self.row_weights, WEIGHTINGS)
+        self._by_agreement = isinstance(self.view_weights, str) and self.view_weights == "agreement"
+        self._given_weights = self._check_view_weights(views)
+
+    def _check_view_weights(self, views: Views) -> NDArray[np.float64]:
+        """Return the weights that the user gave, or 1 for each view."""
         given: Any = self.view_weights
         if isinstance(given, str):
-            if given != "uniform":
-                raise ValueError(f"view_weights must be 'uniform' or one number per view, got {given!r}.")
+            check_choice("view_weights", given, WEIGHTINGS, "one number per view")
             given = None
         elif isinstance(given, Mapping):
             if set(given) != set(views.names):
@@ -99,7 +135,10 @@ class GraphFusion(UnifiedGraphClusterer):
                     f"{', '.join(map(repr, views.names))}; give one weight for each."
                 )
             given = [given[name] for name in views.names]
-        self._resolved_view_weights = check_view_weights(given, views.names)
+        return check_view_weights(given, views.names)
+
+    def _n_stages(self, views: Views) -> int:
+        return super()._n_stages(views) + 1
 
     def _expand(self, values: Any, absent: float) -> Any:
         """Give views that were left out their place back, with this value."""
@@ -171,14 +210,22 @@ _PARAMETERS = """
         "precomputed_distance", "precomputed_squared_distance", "precomputed_similarity". Distances are
         squared before use, unless they say that they are. A dense matrix of similarities that is 0 on the
         diagonal and nowhere else is taken for distances, and refused; the diagonal is not used otherwise.
-    scale : {"none", "standard"}, default="none"
-        "standard" scales each feature to unit variance first.
+    scale : {"auto", "none", "standard"}, default="auto"
+        "auto" rescales only what dominates a view, with a warning: a few features whose spread stands far
+        apart from that of all others, or all of them if fewer than 10 carry the view. "standard" scales
+        each feature to unit variance, "none" leaves all as they are.
     beta : float, default=1.0
         What inconsistency costs.
     gamma : float, default=100.0
         What it costs that two views are inconsistent on the same edge.
-    view_weights : "uniform", None, array-like of shape (v,) or dict, default="uniform"
-        How much each view counts (the paper's lambda), from 1e-9 to 1e9. None is "uniform".
+    view_weights : "agreement", "uniform", None, array-like of shape (v,) or dict, default="agreement"
+        How much each view counts (the paper's lambda). "agreement": by how far its neighbours are, beyond
+        chance, those of the other views; a view that agrees with nobody is left out, with a warning, and
+        copies of a view count as one. Of two views neither can be preferred: they count alike. "uniform",
+        or None: all views count alike, and none is left out. Or numbers from 1e-9 to 1e9.
+    row_weights : {"agreement", "uniform"}, default="agreement"
+        How much each row of a view counts, within its view. "agreement", with three views or more: less,
+        where hardly any of the sample's neighbours are confirmed by another view. "uniform": all alike.
     solver : {"dca", "exact"}, default="dca"
         "dca" is the paper's scheme. "exact" goes on from where that ends, with the exact minimiser on every
         edge: the objective ends lower, mostly far lower with a large gamma, and much more of what a view
@@ -220,6 +267,14 @@ _PARAMETERS = """
         The paper's alpha: a scale, not a measure of trust.
     view_contributions_ : ndarray of shape (v,)
         Weight times scale, as shares: how much of the unified graph comes from each view.
+    view_agreement_ : ndarray of shape (v, v)
+        How far each two views agree about who is near whom, beyond chance: 0 for unrelated views, 1 for
+        copies; NaN where there is nothing to compare.
+    view_reliability_ : ndarray of shape (v,)
+        Mean agreement of each view with the others that agree with anyone, copies not counted; 0 for a view
+        that agrees with nobody, or says nothing.
+    row_reliability_ : ndarray of shape (n_samples, v)
+        How much each row of a view counted, up to 1; NaN for a view left out or a sample not seen.
     view_names_ : ndarray of str of shape (v,)
         Names of the views.
     inconsistent_shares_ : ndarray of shape (v,)

@@ -34,6 +34,12 @@ class UnifiedGraphClusterer(KMeansClusterer):
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
         """Return the unified similarities on the edges, from the views' weights (v, n_edges)."""
 
+    def _choose_views(
+        self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews, progress: Progress
+    ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
+        """Return the views that are to have a say, with their neighbours: here all of them."""
+        return neighbors, prepared
+
     def _n_listed(self) -> int:
         """Return how many neighbours of each sample a view names."""
         return self.n_neighbors_
@@ -57,6 +63,7 @@ class UnifiedGraphClusterer(KMeansClusterer):
         for space, name in zip(prepared.spaces, prepared.names, strict=True):
             with progress.stage("neighbors", repr(name)):
                 neighbors.append(space.nearest(self._n_listed()))
+        neighbors, prepared = self._choose_views(neighbors, prepared, progress)
         with progress.stage("graph"):
             edges, weights = self._weigh_edges(neighbors, prepared)
         with progress.stage("fusion"):

@@ -15,7 +15,7 @@ from ..views import Views
 from .fitting import collected_warnings, common_parameters, read_given
 from .output import check_target, result_folder, write_graph, write_json, write_table
 from .page import write_page
-from .summary import summarize
+from .summary import summarize, view_cells
 from .tables import show, show_table
 
 METHODS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
@@ -40,7 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
 def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
     """Fit the chosen method; return it with the warnings that came up."""
     model = METHODS[arguments.method](
-        **common_parameters(arguments), random_state=arguments.seed, verbose=not arguments.json
+        **common_parameters(arguments),
+        scale=arguments.scale,
+        view_weights=arguments.view_weights,
+        row_weights=arguments.row_weights,
+        random_state=arguments.seed,
+        verbose=not arguments.json,
     )
     with collected_warnings() as told:
         model.fit(views)
@@ -66,15 +71,9 @@ def tell(summary: dict[str, Any], out: Path) -> None:
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters of {sizes}")
     show()
     show_table(
-        ["view", "features", "metric", "contribution", "inconsistent share"],
+        ["view", "features", "metric", "reliability", "contribution", "inconsistent share"],
         [
-            [
-                row["view"],
-                row["features"],
-                row["metric"],
-                row["contribution"],
-                "left out" if row["inconsistent_share"] is None else row["inconsistent_share"],
-            ]
+            [row["view"], row["features"], row["metric"], *view_cells(row, "{:.3f}")]
             for row in summary["views"]
         ],
     )

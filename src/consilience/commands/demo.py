@@ -15,9 +15,9 @@ from ..cluster import AverageGraph, DistanceGraphFusion, SimilarityGraphFusion
 from ..datasets import load_digits_views
 from ..views import Views
 from .output import check_target, result_folder, versions, write_graph, write_json, write_table
-from .page import page, table, views_table
+from .page import VIEW_NOTE, page, table, views_table
 from .progress import Bar
-from .summary import scores, view_rows
+from .summary import scores, view_cells, view_rows
 from .tables import bold, show, show_table
 
 SPOILED = "zones"
@@ -78,7 +78,7 @@ def spoil(digits: dict[str, Any], seed: int) -> dict[str, Any]:
 def systems(views: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return name -> (estimator, views to fit it on)."""
     alone = {f"{name} alone": (AverageGraph(), {name: array}) for name, array in views.items()}
-    fused = {name: (cls(solver="exact"), views) for name, cls in FUSIONS.items()}
+    fused = {name: (cls(), views) for name, cls in FUSIONS.items()}
     return {**alone, "average of the graphs": (AverageGraph(), views), **fused}
 
 
@@ -112,20 +112,32 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
         f"graphs {clean['average of the graphs']:.3f}."
     ]
     for name in FUSIONS:
-        shares = {
-            row["view"]: row["inconsistent_share"]
-            for row in views
-            if (row["condition"], row["system"]) == ("spoiled", name)
+        rows_by_view = {
+            condition: {
+                row["view"]: row for row in views if (row["condition"], row["system"]) == (condition, name)
+            }
+            for condition in CONDITIONS
         }
-        worst = max(shares, key=lambda view: shares[view])
-        others = sorted(share for view, share in shares.items() if view != worst)
-        found = "the spoiled one" if worst == SPOILED else "not the spoiled one"
-        told.append(
-            f"With the rows of {SPOILED!r} shuffled, {name} reaches {by_name['spoiled', name]:.3f}, and the "
-            f"view with the largest inconsistent share is {worst!r}, {found}: {shares[worst]:.3f}, the "
-            f"others {others[0]:.3f} to {others[-1]:.3f}."
-        )
+        told.append(_on_the_spoiled_view(name, rows_by_view, by_name))
     return told
+
+
+def _on_the_spoiled_view(name: str, rows: dict[str, Any], nmi: dict[Any, float]) -> str:
+    """Say what a fusion made of the spoiled view."""
+    left_out = [view for view, row in rows["spoiled"].items() if row["weight"] == 0]
+    who = "leaves no view out"
+    if left_out:
+        rightly = "the spoiled one" if left_out == [SPOILED] else "not just the spoiled one"
+        who = f"leaves out {', '.join(map(repr, left_out))}, {rightly}"
+    before, now = (rows[condition][SPOILED]["reliability"] for condition in ("clean", "spoiled"))
+    others = sorted(row["reliability"] for view, row in rows["spoiled"].items() if view != SPOILED)
+    average = "average of the graphs"
+    return (
+        f"With the rows of {SPOILED!r} shuffled, {name} {who}: its reliability falls from {before:.3f} to "
+        f"{now:.3f}, that of the others is {others[0]:.3f} to {others[-1]:.3f}. NMI goes from "
+        f"{nmi['clean', name]:.3f} to {nmi['spoiled', name]:.3f}; that of the plain average from "
+        f"{nmi['clean', average]:.3f} to {nmi['spoiled', average]:.3f}."
+    )
 
 
 def write_results(
@@ -165,8 +177,8 @@ def tell(summary: dict[str, Any], out: Path) -> None:
         show(bold(f"What DGF made of each view, {meaning}"))
         rows = [r for r in summary["views"] if (r["condition"], r["system"]) == (condition, "DGF")]
         show_table(
-            ["view", "contribution", "inconsistent share"],
-            [[row["view"], row["contribution"], row["inconsistent_share"]] for row in rows],
+            ["view", "reliability", "contribution", "inconsistent share"],
+            [[row["view"], *view_cells(row, "{:.3f}")] for row in rows],
         )
     show()
     for sentence in summary["findings"]:
@@ -193,8 +205,7 @@ def demo_page(summary: dict[str, Any]) -> str:
         parts += [f"<h2>What DGF made of each view: {meaning}</h2>", views_table(rows_here)]
     told = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
     parts.append(
-        "<p class='note'>Contribution: a view's share of the unified graph. Inconsistent share: the part of "
-        "its own edge weights that the other views do not confirm (solver='exact'). NMI: 1 if the clusters "
+        f"<p class='note'>{VIEW_NOTE} NMI: 1 if the clusters "
         "are the digits, 0 if they tell nothing about them (normalised by the larger entropy). ACC: the "
         "share of images in the right cluster, clusters matched with digits as well as possible. "
         "The six descriptions were picked to show what fusing does: a demonstration, no evidence that it "

@@ -7,18 +7,28 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from .summary import view_cells
+
 STYLE = """
-:root { color-scheme: light dark; --bar: #3a6ea5; --second: #d98c3f; --rule: #8886; }
+:root { color-scheme: light dark; --bar: #3a6ea5; --second: #d98c3f; --third: #4a9a7c; --rule: #8886; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; } td, th { padding: .3rem .6rem; text-align: left;
 border-bottom: 1px solid var(--rule); } td.number, th.number { text-align: right;
 font-variant-numeric: tabular-nums; }
-td.bars { width: 9rem; }
+td.bars { width: 6rem; }
 .bar { display: inline-block; height: .7rem; background: var(--bar); border-radius: 2px; }
-.bar.second { background: var(--second); } .note { opacity: .8; } pre { overflow-x: auto; }
+.bar.second { background: var(--second); } .bar.third { background: var(--third); } .note { opacity: .8; }
+pre { overflow-x: auto; }
 .wide { overflow-x: auto; }
 """
+
+
+VIEW_NOTE = (
+    "Reliability: how far a view's neighbours are those of the other views, beyond chance; a view at 0 "
+    "agrees with nobody and is left out. Contribution: its share of the unified graph. Inconsistent share: "
+    "the part of its own edge weights that the other views do not confirm."
+)
 
 
 def write_page(path: Path, summary: dict[str, Any]) -> None:
@@ -30,9 +40,7 @@ def write_page(path: Path, summary: dict[str, Any]) -> None:
         _sizes(summary["cluster_sizes"]),
         _scores(summary["scores"]),
         "<h2>What each view contributed, and what only it says</h2>",
-        "<p class='note'>The contribution is a view's share of the unified graph. The inconsistent share is "
-        "the part of the view's own edge weights that the other views do not confirm: a view far above the "
-        "others disagrees with them.</p>",
+        f"<p class='note'>{VIEW_NOTE}</p>",
         views_table(summary["views"]),
         _warnings(summary["warnings"]),
         "<h2>How it was made</h2>",
@@ -72,24 +80,16 @@ def bar(share: float, kind: str = "") -> str:
 
 def views_table(rows: Sequence[dict[str, Any]]) -> str:
     """Return the table of views with bars."""
-    largest = max(row["contribution"] for row in rows) or 1.0
-    most = max(row["inconsistent_share"] or 0.0 for row in rows) or 1.0
-    return table(
-        ["view", "features", "metric", "contribution", "", "inconsistent share", ""],
-        [
-            [
-                escape(row["view"]),
-                str(row["features"]),
-                escape(row["metric"]),
-                f"{row['contribution']:.3f}",
-                bar(row["contribution"] / largest),
-                "left out" if row["inconsistent_share"] is None else f"{row['inconsistent_share']:.4f}",
-                bar((row["inconsistent_share"] or 0.0) / most, "second"),
-            ]
-            for row in rows
-        ],
-        numbers=(1, 3, 5),
-    )
+    columns = ("reliability", "contribution", "inconsistent_share")
+    largest = {column: max(row[column] or 0.0 for row in rows) or 1.0 for column in columns}
+    cells = []
+    for row in rows:
+        told = view_cells(row, "{:.3f}")
+        cells.append([escape(row["view"]), str(row["features"]), escape(row["metric"])])
+        for text, column, kind in zip(told, columns, ("third", "", "second"), strict=True):
+            cells[-1] += [text, bar((row[column] or 0.0) / largest[column], kind)]
+    header = ["view", "features", "metric", "reliability", "", "contribution", "", "inconsistent share", ""]
+    return table(header, cells, numbers=(1, 3, 5, 7))
 
 
 def _sizes(sizes: Sequence[int]) -> str:

@@ -24,12 +24,13 @@ def scores(truth: Any, labels: Any) -> dict[str, float]:
 
 def view_rows(model: Any, views: Views) -> list[dict[str, Any]]:
     """Return one row per view: what it is and what it contributed."""
-    shares = model.inconsistent_shares_
+    shares, reliability = model.inconsistent_shares_, model.view_reliability_
     return [
         {
             "view": name,
             "features": int(array.shape[1]),
             "metric": model.metrics_[i],
+            "reliability": None if np.isnan(reliability[i]) else float(reliability[i]),
             "weight": float(model.view_weights_[i]),
             "scale": float(model.view_scales_[i]),
             "contribution": float(model.view_contributions_[i]),
@@ -37,6 +38,14 @@ def view_rows(model: Any, views: Views) -> list[dict[str, Any]]:
         }
         for i, (name, array) in enumerate(views.items())
     ]
+
+
+def view_cells(row: dict[str, Any], number: str) -> tuple[str, str, str]:
+    """Return a view's reliability, contribution and inconsistent share as they are shown."""
+    reliability = "" if row["reliability"] is None else number.format(row["reliability"])
+    if row["weight"] == 0:
+        return reliability, "left out", ""
+    return reliability, number.format(row["contribution"]), f"{row['inconsistent_share']:.4f}"
 
 
 def summarize(
@@ -48,6 +57,7 @@ def summarize(
         "method": type(model).__name__,
         "parameters": parameters,
         "resolved": {"n_neighbors": model.n_neighbors_, "metrics": list(model.metrics_)},
+        "view_agreement": [[None if np.isnan(x) else float(x) for x in row] for row in model.view_agreement_],
         "n_samples": views.n_samples,
         "n_clusters": int(model.n_clusters),
         "cluster_sizes": np.bincount(model.labels_).tolist(),

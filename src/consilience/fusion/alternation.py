@@ -130,6 +130,7 @@ def learn_consistent_graph(
         inconsistent_by_view=inconsistent,
         seen_by_view=problem.seen,
         edges=edges,
+        trust_by_view=problem.trust,
     )
     _warn_about(result, schedule)
     return result
@@ -142,7 +143,7 @@ class _Run:
         self.problem, self.schedule = problem, schedule
         self.backend = get_backend(schedule.backend)
         self.state = self.backend.load(
-            problem.weights, problem.view_weights, problem.seen, problem.weights.dtype
+            problem.weights, problem.view_weights, problem.seen, problem.trust, problem.weights.dtype
         )
         v = len(problem.names)
         self.scales: Vector = np.full(v, 1 / v)
@@ -215,9 +216,10 @@ def _warn_about(result: FusionResult, schedule: Schedule) -> None:
     contributions = result.view_contributions
     if len(contributions) > 1 and contributions.max() > COLLAPSED:
         name = result.view_names[int(np.argmax(contributions))]
+        even = "weights" if result.trust_by_view is None else "weights or trust"
         warnings.warn(
             f"The fusion collapsed onto one view: {name!r} contributes {contributions.max():.4f} of the "
-            "unified graph. Raise beta (at least 0.1), lower gamma, or give the views more even weights.",
+            f"unified graph. Raise beta (at least 0.1), lower gamma, or give the views more even {even}.",
             UserWarning,
             stacklevel=4,
         )

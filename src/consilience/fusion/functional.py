@@ -26,6 +26,7 @@ def consistent_graph(
     gamma: float = 100.0,
     view_weights: ArrayLike | None = None,
     seen: ArrayLike | None = None,
+    trust: ArrayLike | None = None,
     n_jobs: int | None = None,
     **schedule: Any,
 ) -> FusionResult:
@@ -54,6 +55,10 @@ def consistent_graph(
         The paper's lambda; None counts all views alike.
     seen : array-like of bool of shape (n_edges, v), default=None
         Which view judges which edge; None: every view judges every edge.
+    trust : array-like of shape (n_edges, v), default=None
+        How much each view counts on each edge, as a part of its weight: on edge e, lambda of view i becomes
+        lambda times ``trust[e, i]`` in all the terms above. Numbers from 0 to 1; 0 (or less than 1e-9) is the
+        same as not seen, and what stands where `seen` is False does not matter. None: 1.
     n_jobs : int, default=None
         Number of threads; None: all cores.
     **schedule
@@ -74,6 +79,13 @@ def consistent_graph(
     >>> result = consistent_graph(W, beta=0.1, gamma=10, solver="exact")
     >>> int(result.inconsistent[0].argmax())
     4
+
+    If the fifth view is known to be doubtful on the first edge, it need not move the fused value there:
+
+    >>> trust = np.array([[1, 1, 1, 1, 0.1], [1, 1, 1, 1, 1]])
+    >>> doubted = consistent_graph(W, beta=0.1, gamma=10, trust=trust, solver="exact")
+    >>> bool(doubted.fused[0] / doubted.fused[1] < result.fused[0] / result.fused[1])
+    True
     """
     weights = np.asarray(W)
     if weights.ndim != 2:
@@ -82,7 +94,11 @@ def consistent_graph(
     if judged is not None and judged.shape != weights.shape:
         raise ValueError(f"seen has shape {judged.shape} and W {weights.shape}; they must agree.")
     judged = None if judged is None else judged.T
-    problem = pose(weights.T, beta=beta, gamma=gamma, view_weights=view_weights, seen=judged)
+    trusted = None if trust is None else np.asarray(trust)
+    if trusted is not None and trusted.shape != weights.shape:
+        raise ValueError(f"trust has shape {trusted.shape} and W {weights.shape}; they must agree.")
+    trusted = None if trusted is None else trusted.T
+    problem = pose(weights.T, beta=beta, gamma=gamma, view_weights=view_weights, seen=judged, trust=trusted)
     with threads.limit(n_jobs):
         return learn_consistent_graph(problem, Schedule(**schedule))
 

@@ -11,6 +11,16 @@ fused vector s:
 
 B being beta on the diagonal and gamma off it. Views that have not seen an edge are outside of its sums.
 
+Ours, not the paper's: a view may be trusted less on some edges than on others. With a trust tau between 0 and
+1, on edge e view i counts lambda_i tau_ie instead of lambda_i, everywhere:
+
+.. math::
+
+    f(\alpha, A, s) = \sum_e \Big[ \sum_i \lambda_i \tau_{ie} (\alpha_i A_{ie} - s_e)^2
+        + \sum_{i,j} B_{ij} \lambda_i \tau_{ie} \lambda_j \tau_{je} \alpha_i \alpha_j E_{ie} E_{je} \Big].
+
+A trust of 0 is the same as not having seen the edge.
+
 =============  ===========================================================
 paper          here
 =============  ===========================================================
@@ -20,6 +30,7 @@ paper          here
 ``beta``       ``beta``: what inconsistency costs
 ``gamma``      ``gamma``: what two views being inconsistent on one edge costs
 ``B``          ``penalty``
+``tau``        ``trust`` (v, n_edges); not in the paper
 =============  ===========================================================
 """
 
@@ -39,6 +50,8 @@ from .simplex import Matrix, Vector
 EdgeArray = NDArray[np.floating[Any]]
 Seen = NDArray[np.bool_]
 
+LEAST_TRUST = 1e-9  # what is trusted less has no say beside anything else, and would only lose digits
+
 
 @dataclass(frozen=True, eq=False)
 class FusionProblem:
@@ -57,6 +70,9 @@ class FusionProblem:
         Which view judges which edge; None: every view judges every edge.
     names : tuple of str
         The views' names, for messages.
+    trust : ndarray of shape (v, n_edges), or None
+        How much a view counts on an edge, as a part of its weight: from `LEAST_TRUST` to 1 where it judges,
+        0 elsewhere. None: 1 where it judges.
     """
 
     weights: EdgeArray
@@ -65,6 +81,7 @@ class FusionProblem:
     gamma: float
     seen: Seen | None
     names: tuple[str, ...]
+    trust: EdgeArray | None = None
 
     @property
     def penalty(self) -> Matrix:
@@ -82,6 +99,7 @@ def pose(
     gamma: float,
     view_weights: ArrayLike | None = None,
     seen: Seen | None = None,
+    trust: ArrayLike | None = None,
     names: Sequence[str] | None = None,
 ) -> FusionProblem:
     """Check the model's data, scale each view's row, and return the problem.
@@ -96,12 +114,26 @@ def pose(
         Positive; None counts all views alike, as 1.
     seen : ndarray of bool of shape (v, n_edges), default=None
         Which view judges which edge.
+    trust : array-like of shape (v, n_edges), default=None
+        How much each view counts on each edge, as a part of its weight: numbers from 0 to 1, of which those
+        where `seen` is False do not matter. What is below 1e-9 counts as 0, and 0 as not seen. None: 1.
+        The scaling of a view's row does not depend on how much it is trusted on the edges that it judges.
     names : sequence of str, default=None
         For messages; ``view_0, view_1, ...`` by default.
 
     Returns
     -------
     FusionProblem
+
+    Examples
+    --------
+    >>> problem = pose([[1.0, 3.0], [2.0, 2.0]], beta=1, gamma=100, trust=[[1, 1], [1, 0.5]])
+    >>> problem.weights
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    >>> problem.trust
+    array([[1. , 1. ],
+           [1. , 0.5]])
     """
     weights = np.asarray(weights)
     if weights.ndim != 2 or weights.dtype.kind not in "fiub":
@@ -114,15 +146,12 @@ def pose(
     names = tuple(names) if names is not None else tuple(f"view_{i}" for i in range(v))
     if len(names) != v:
         raise ValueError(f"There are {len(names)} names for {v} views ({', '.join(map(str, names))}).")
+    seen = _check_seen(seen, weights)
+    if trust is not None:
+        trust = _check_trust(trust, seen, weights, names)
+        seen = trust > 0
+        trust = None if np.array_equal(trust, seen) else trust
     if seen is not None:
-        seen = np.asarray(seen, dtype=bool)
-        if seen.shape != weights.shape:
-            raise ValueError(
-                f"seen has shape {seen.shape}, the edge weights {weights.shape}; they must agree."
-            )
-        if not seen.any(axis=0).all():
-            edge = int(np.argmin(seen.any(axis=0)))
-            raise ValueError(f"Edge {edge} has been seen by no view; leave it out of the edge set.")
         weights = np.where(seen, weights, weights.dtype.type(0))
         seen = None if seen.all() else seen
     _check_edge_weights(weights, names)
@@ -137,7 +166,47 @@ def pose(
         gamma=check_penalty("gamma", gamma),
         seen=seen,
         names=names,
+        trust=trust,
     )
+
+
+def _check_seen(seen: Seen | None, weights: EdgeArray) -> Seen | None:
+    if seen is None:
+        return None
+    seen = np.asarray(seen, dtype=bool)
+    if seen.shape != weights.shape:
+        raise ValueError(f"seen has shape {seen.shape}, the edge weights {weights.shape}; they must agree.")
+    if not seen.any(axis=0).all():
+        edge = int(np.argmin(seen.any(axis=0)))
+        raise ValueError(f"Edge {edge} has been seen by no view; leave it out of the edge set.")
+    return seen
+
+
+def _check_trust(trust: ArrayLike, seen: Seen | None, weights: EdgeArray, names: Sequence[str]) -> EdgeArray:
+    """Return the trust in the precision of the weights, 0 where unseen; a copy."""
+    given = np.asarray(trust)
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"trust must be an array of real numbers, got one of {given.dtype}.")
+    if given.shape != weights.shape:
+        raise ValueError(f"trust has shape {given.shape}, the edge weights {weights.shape}; they must agree.")
+    if seen is not None:
+        given = np.where(seen, given, given.dtype.type(0))
+    for name, row in zip(names, given, strict=True):
+        wrong = ~((row >= 0) & (row <= 1))  # not a number is neither
+        if wrong.any():
+            edge = int(np.argmax(wrong))
+            raise ValueError(
+                f"View {name!r} has the trust {row[edge]} at edge {edge}; trust must be from 0 to 1."
+            )
+    result: EdgeArray = given.astype(weights.dtype, order="C")
+    result[result < LEAST_TRUST] = 0
+    if not result.any(axis=0).all():
+        edge = int(np.argmin(result.any(axis=0)))
+        raise ValueError(
+            f"On edge {edge} no view that has seen it has any trust (below {LEAST_TRUST:g} counts as 0); "
+            "give one of them some, or leave the edge out of the edge set."
+        )
+    return result
 
 
 def _check_edge_weights(weights: EdgeArray, names: Sequence[str]) -> None:
@@ -200,6 +269,7 @@ def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fus
     Parameters
     ----------
     problem : FusionProblem
+        With its trust, if it has any.
     scales : ndarray of shape (v,)
         alpha.
     consistent : ndarray of shape (v, n_edges)
@@ -212,6 +282,8 @@ def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fus
     apart = (scaled_a - fused) ** 2
     if problem.seen is not None:
         apart = np.where(problem.seen, apart, 0)
+    if problem.trust is not None:
+        apart, scaled_e = problem.trust * apart, problem.trust * scaled_e
     return float(problem.view_weights @ apart.sum(axis=1) + np.sum(problem.penalty * (scaled_e @ scaled_e.T)))
 
 

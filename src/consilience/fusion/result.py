@@ -45,6 +45,9 @@ class FusionResult:
         Which view judges which edge; None: every view judges every edge.
     edges : EdgeSet or None
         Where the values stand in the graph, if that is known.
+    trust_by_view : ndarray of shape (v, n_edges), or None
+        How much each view was told to count on each edge, as a part of its weight; 0 where it does not judge.
+        None: 1 where it judges.
     """
 
     fused: NDArray[np.floating[Any]] = field(repr=False)
@@ -60,6 +63,7 @@ class FusionResult:
     inconsistent_by_view: NDArray[np.floating[Any]] = field(repr=False)
     seen_by_view: NDArray[np.bool_] | None = field(default=None, repr=False)
     edges: EdgeSet | None = field(default=None, repr=False)
+    trust_by_view: NDArray[np.floating[Any]] | None = field(default=None, repr=False)
 
     @property
     def consistent(self) -> NDArray[np.floating[Any]]:
@@ -73,8 +77,13 @@ class FusionResult:
 
     @property
     def view_contributions(self) -> NDArray[np.float64]:
-        """Each view's share of the unified graph: weight times scale, summing to 1."""
+        """Each view's share of the unified graph: weight times scale, summing to 1.
+
+        If trust is given: weight times scale times the mean of its trust over all edges.
+        """
         share: NDArray[np.float64] = self.view_weights * self.view_scales
+        if self.trust_by_view is not None:
+            share = share * self.trust_by_view.mean(axis=1, dtype=np.float64)
         return share / share.sum()
 
     @property

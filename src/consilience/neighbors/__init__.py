@@ -1,4 +1,4 @@
-"""Who is near whom: each view as a space, exact nearest neighbours, and distances on given edges."""
+"""Who is near whom: each view as a space, exact nearest neighbours, distances on edges, and agreement."""
 
 from __future__ import annotations
 
@@ -8,13 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .agreement import Agreement, view_agreement
 from .features import DenseSpace, SparseSpace
 from .matrices import MetricSpace, PrecomputedSpace
 from .metric import PRECOMPUTED, metric_names, resolve_metrics
+from .reliability import ViewReliability, row_reliability, view_reliability
 from .remembering import RememberingSpace
 from .spaces import SeenSpace, Space
 
-__all__ = ["RememberingSpace", "Space", "as_space", "metric_names", "resolve_metrics"]
+__all__ = [
+    "Agreement",
+    "RememberingSpace",
+    "Space",
+    "ViewReliability",
+    "as_space",
+    "metric_names",
+    "resolve_metrics",
+    "row_reliability",
+    "view_agreement",
+    "view_reliability",
+]
 
 _SPARSE_METRICS = ("manhattan", "haversine")  # beside Euclidean and cosine
 

@@ -1,0 +1,115 @@
+"""Who is listened to: weights for views and rows from how far the views agree."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..neighbors import Agreement, ViewReliability, row_reliability, view_agreement, view_reliability
+from .base import PreparedViews
+
+logger = logging.getLogger(__name__)
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedViews:
+    """What the views that take part say about each other, and in the places of all views.
+
+    Attributes
+    ----------
+    agreement : ndarray of shape (v, v)
+        How far each two of all views agree; NaN for those that take no part.
+    reliability : ndarray of shape (v,)
+        How far each of all views can be relied on; 0 for those that take no part.
+    weights : ndarray of shape (number taking part,)
+        How much each should count; 0: not at all.
+    between, each : Agreement, ViewReliability
+        Where that is from, for the views that take part.
+    """
+
+    agreement: Matrix
+    reliability: Matrix
+    weights: Matrix
+    between: Agreement
+    each: ViewReliability
+
+    def rows(
+        self, neighbors: Sequence[NDArray[np.int32]], heard: NDArray[np.bool_], mask: Any
+    ) -> NDArray[np.float64]:
+        """Return how much each row of the views that are heard should count."""
+        return row_reliability(neighbors, self.between.only(heard), mask)
+
+
+def judge_views(neighbors: Sequence[NDArray[np.int32]], prepared: PreparedViews) -> JudgedViews:
+    """Compare the views that take part by their neighbours."""
+    between = view_agreement(neighbors, prepared.mask)
+    each = view_reliability(between)
+    shares = prepared.expand(prepared.expand(between.shares, np.nan).T, np.nan)
+    logger.info("reliability of %s: %s", ", ".join(prepared.names), each.values.round(4))
+    return JudgedViews(shares, prepared.expand(each.values), each.weights, between, each)
+
+
+def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
+    """Name the views that are not heard, and say so if none can be preferred."""
+    names, each, heard = np.array(prepared.names, dtype=object), judged.each, judged.weights > 0
+    is_copy = each.copy_of != np.arange(len(names))
+    for copy in np.flatnonzero(is_copy).tolist():
+        original = each.copy_of[copy]
+        _warn(
+            f"View {names[copy]!r} is a copy of {names[original]!r}, or nearly: they share "
+            f"{judged.between.shares[copy, original]:.0%} of their neighbours, beyond chance. It is left "
+            "out; view_weights='uniform' keeps it."
+        )
+    could_agree = judged.between.comparable[np.ix_(heard, heard)].any()
+    if not each.any_agree and could_agree:
+        _warn(_none_agree(int(heard.sum())))
+    silenced = names[~heard & ~is_copy]
+    if len(silenced):
+        _warn(_left_out(silenced.tolist(), _n_lost(prepared, heard)))
+    groups = [names[heard & (each.groups == group)].tolist() for group in np.unique(each.groups[heard])]
+    if each.any_agree and len(groups) > 1:
+        told = "; ".join(", ".join(map(repr, group)) for group in groups)
+        _warn(
+            f"The views fall into {len(groups)} groups that agree among themselves but not with each other "
+            f"({told}): they tell different stories. Cluster each group on its own."
+        )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=5)
+
+
+def _none_agree(v: int) -> str:
+    told = (
+        "The two views agree about who is near whom no more than by chance: neither can be preferred, so "
+        "both count alike."
+        if v == 2
+        else f"No two of the {v} views agree about who is near whom more than by chance: none can be "
+        "preferred, so all count alike."
+    )
+    return told + " Are the rows of all views in the same order?"
+
+
+def _left_out(names: list[str], n_lost: int) -> str:
+    shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    lost = f" No other view has seen {n_lost} of the samples." if n_lost else ""
+    who, agree, they_are, them = (
+        ("View", "agrees", "It is", "it") if len(names) == 1 else ("The views", "agree", "They are", "them")
+    )
+    return (
+        f"{who} {shown} {agree} with no other view about who is near whom, beyond chance. {they_are} left "
+        f"out; view_weights='uniform' keeps {them}.{lost}"
+    )
+
+
+def _n_lost(prepared: PreparedViews, heard: NDArray[np.bool_]) -> int:
+    """Return how many samples only the other views have seen."""
+    return 0 if prepared.mask is None else int((~prepared.mask[:, heard].any(axis=1)).sum())

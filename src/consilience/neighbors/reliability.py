@@ -1,0 +1,195 @@
+r"""From agreement to trust: how much each view counts, and each of its rows.
+
+**Views.** :math:`\kappa_{ij}` being how far two views agree (see `agreement`; 0 where it may be chance), the
+reliability of a view is its mean agreement with the others that agree with anyone,
+
+.. math::
+
+    r_i = \frac{\sum_j u_{ij} \kappa_{ij}}{\sum_j u_{ij}}, \qquad
+    u_{ij} = \frac{1 - \kappa_{ij}^2}{m_j}, \qquad m_j = 1 + \sum_{l \neq j} \kappa_{jl}^2,
+
+in which a view has the less of a vote the more it is a copy: of the one that it votes on (the numerator of
+u) or of others who vote too (m, which is the number of times a view is told: 1 on its own, 2 with a copy).
+It enters the model with the weight :math:`r_i / m_i`, so that views much alike count as little more than
+one. Of views that agree further than 0.9 only the first is heard, and they are no evidence for each other.
+
+**Rows.** A view may be right about most samples and wrong about some. Sample s has :math:`t` neighbours in
+the view that other views confirm, counted by their votes u, where an average sample has :math:`e`. With few
+of them :math:`t` is mostly luck, so it is shrunk as a Poisson number whose rate, relative to the average, is
+itself drawn from a Gamma distribution of mean 1 and shape a, fitted to the samples:
+
+.. math:: \rho_i(s) = \min\Big(\frac{a + t}{a + e},\; 1\Big).
+
+Where views agree only a little, or no more unevenly than by chance, a is large and all rows count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from .. import threads
+from .agreement import Agreement, Index, sorted_lists
+from .overlap_kernels import sum_shared
+
+COPY = 0.9  # views that agree further than this are one view told twice, and no evidence for each other
+LEAST_TRUST = 0.01  # so that every row counts for something
+_GRAIN = 2048  # samples
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ViewReliability:
+    """How far the views can be relied on.
+
+    Attributes
+    ----------
+    values : ndarray of shape (v,)
+        Mean agreement with the other views that agree with anyone; 0 for a view that agrees with nobody, NaN
+        for one with too few samples to tell.
+    weights : ndarray of shape (v,)
+        How much each view should count: 0 for one that agrees with nobody and for a copy, and mean 1 over
+        the others; 1 for one with too few samples to tell.
+    copy_of : ndarray of int of shape (v,)
+        The first view that a view is a copy of, or nearly; its own number if it is none.
+    any_agree : bool
+        Whether any two views agree that are not copies; if not, all have a weight but copies.
+    groups : ndarray of int of shape (v,)
+        Views in different groups do not agree, directly or through others.
+    """
+
+    values: Vector
+    weights: Vector
+    copy_of: NDArray[np.intp]
+    any_agree: bool
+    groups: NDArray[np.int32]
+
+
+def view_reliability(agreement: Agreement) -> ViewReliability:
+    """Say how far each view can be relied on, from how far the views agree.
+
+    Examples
+    --------
+    Two views that agree, a copy of the first, and one that says something else:
+
+    >>> import numpy as np
+    >>> from consilience.neighbors import Agreement, view_reliability
+    >>> shares = np.array([[1, 0.4, 1, 0], [0.4, 1, 0.4, 0], [1, 0.4, 1, 0], [0, 0, 0, 1]])
+    >>> p_values, least = np.where(shares == 0, 0.5, 0.0), np.zeros((4, 4))
+    >>> p_values[np.diag_indices(4)] = least[np.diag_indices(4)] = np.nan
+    >>> agreement = Agreement(shares, 100 * shares, p_values, least, 10 * shares, 0.01)
+    >>> reliability = view_reliability(agreement)
+    >>> reliability.values
+    array([0.4, 0.4, 0.4, 0. ])
+    >>> reliability.weights, reliability.copy_of
+    (array([1., 1., 0., 0.]), array([0, 1, 0, 3]))
+    """
+    kappa = _beyond_doubt(agreement)
+    _, groups = connected_components(sparse.csr_array(kappa > 0))
+    _, told_twice = connected_components(sparse.csr_array(kappa > COPY))
+    _, first, copy_of = np.unique(told_twice, return_index=True, return_inverse=True)
+    copy_of = first[copy_of.ravel()]
+    # A copy of a view that is confirmed is confirmed, and confirms.
+    confirmed = (kappa > 0) & (copy_of[:, None] != copy_of)
+    agreeing = np.isin(copy_of, copy_of[confirmed.any(axis=1)])
+    any_agree = bool(agreeing.any())
+    unknown = ~agreement.comparable.any(axis=1)
+    first_told = copy_of == np.arange(len(kappa))
+    judged = (agreeing | (not any_agree)) & first_told & ~unknown
+    kappa = kappa * np.outer(judged, judged)
+    votes = _votes(kappa) * judged
+    total = votes.sum(axis=1)
+    values = np.divide((votes * kappa).sum(axis=1), total, out=np.ones(len(total)), where=total > 0)
+    weights = (values if any_agree else 1.0) * judged / _times_told(kappa)
+    if judged.any():
+        weights /= weights[judged].mean()
+    weights[unknown & first_told] = 1.0
+    values = np.where(unknown, np.nan, (values * judged)[copy_of])
+    return ViewReliability(values, weights, copy_of, any_agree, groups)
+
+
+def row_reliability(
+    neighbors: Sequence[Index], agreement: Agreement, seen: NDArray[np.bool_] | None = None
+) -> Vector:
+    """Say how far each row of each view can be relied on, from the neighbours that other views confirm.
+
+    Parameters
+    ----------
+    neighbors : sequence of ndarray of shape (n, k)
+        Each sample's neighbours in one view. A sample's own index means "no neighbour".
+    agreement : Agreement
+        Of the same views.
+    seen : ndarray of bool of shape (n, v), default=None
+        Which view has seen which sample; None: all have seen all.
+
+    Returns
+    -------
+    ndarray of shape (n, v)
+        Between 0.01 and 1. All 1 for fewer than three views: of two that differ, neither can be preferred.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.neighbors import as_space, row_reliability, view_agreement
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(300, 2))
+    >>> views = [x, x + 0.1 * rng.normal(size=x.shape), x + 0.1 * rng.normal(size=x.shape)]
+    >>> views[0] = np.concatenate([x[30:60], x[:30], x[60:]])  # some rows swapped
+    >>> lists = [as_space(view, "euclidean").nearest(10) for view in views]
+    >>> rows = row_reliability(lists, view_agreement(lists))
+    >>> [f"{value:.2f}" for value in (rows[:60, 0].mean(), rows[60:, 0].mean(), rows[:60, 1].mean())]
+    ['0.50', '0.98', '0.90']
+    """
+    v, n = len(neighbors), len(neighbors[0])
+    trust = np.ones((n, v))
+    if v < 3:
+        return trust
+    everywhere = np.ones((n, v), dtype=bool) if seen is None else seen
+    kappa = _beyond_doubt(agreement)
+    votes = np.where(kappa > 0, _votes(kappa), 0.0)
+    lists, found, foreseen = sorted_lists(neighbors), np.zeros((n, v)), np.zeros((n, v))
+    threads.for_ranges(
+        lambda a, b: sum_shared(lists, everywhere, votes, agreement.shared, a, b, found, foreseen),
+        n,
+        grain=_GRAIN,
+    )
+    told_alike = kappa**2 + np.eye(v)
+    for i in range(v):
+        # In units of this, the sum of votes varies like one Poisson number: 1 if a view is confirmed by one
+        # other, or by copies of it, that share a vote; the size of a vote if by several on their own.
+        mean, spread = votes[i] @ agreement.shared[i], votes[i] * np.sqrt(agreement.shared[i])
+        if mean > 0:
+            unit = spread @ told_alike @ spread / mean
+            trust[:, i] = _shrunk_rates(found[:, i] / unit, foreseen[:, i] / unit)
+    return np.clip(trust, LEAST_TRUST, 1.0)
+
+
+def _beyond_doubt(agreement: Agreement) -> Vector:
+    """Return how far views agree, 0 where it may be chance, and on the diagonal."""
+    return np.where(agreement.significant, np.maximum(agreement.shares, 0.0), 0.0)
+
+
+def _times_told(kappa: Vector) -> Vector:
+    return np.asarray(1 + (kappa**2).sum(axis=1))
+
+
+def _votes(kappa: Vector) -> Vector:
+    """Return how much of a vote each view (column) has on each (row): none on itself."""
+    return (1 - kappa**2) / _times_told(kappa) * (1 - np.eye(len(kappa)))
+
+
+def _shrunk_rates(counts: Vector, expected: Vector) -> Any:
+    """Return the posterior mean of each Poisson rate, in units of what is expected; see the module."""
+    excess = float(((counts - expected) ** 2 - expected).sum())  # beyond a Poisson number's own variance
+    squares = float((expected**2).sum())
+    if excess <= 1e-9 * squares:
+        return np.ones(len(counts))
+    shape = squares / excess
+    return (shape + counts) / (shape + expected)

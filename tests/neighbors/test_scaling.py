@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from consilience.neighbors import scaling
+from consilience.neighbors.scaling import domination, rescaled, standard_scaled, without_standing_apart
+
+
+def normal(n=200, d=30, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def test_features_of_similar_spread_are_left_alone():
+    x = normal() * np.linspace(1, 4, 30)
+    assert domination(x, "euclidean") is None
+    assert rescaled(x, None) is x
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+@pytest.mark.parametrize("n_huge", [1, 2, 5])
+def test_features_that_stand_apart_are_rescaled_alone(metric, n_huge):
+    x = normal()
+    x[:, 3 : 3 + n_huge] *= 1e4
+    found = domination(x, metric)
+    assert set(found.features) == set(range(3, 3 + n_huge)) and not found.all_features
+    result = rescaled(x, found)
+    np.testing.assert_array_equal(np.delete(result, found.features, 1), np.delete(x, found.features, 1))
+    np.testing.assert_allclose(result[:, found.features].std(axis=0), 1, rtol=0.15)
+
+
+def test_spread_over_orders_of_magnitude_everything_is_scaled():
+    x = normal(d=12) * 10.0 ** np.arange(12)
+    found = domination(x, "euclidean")
+    assert found.all_features and 1 <= found.n_effective < 1.1
+    np.testing.assert_allclose(rescaled(x, found).std(axis=0), 1)
+
+
+def test_what_words_do_is_left_alone_under_cosine():
+    counts = normal(d=50) ** 2 * 2.0 ** -np.arange(50)
+    assert domination(counts, "euclidean").all_features
+    assert domination(counts, "cosine") is None
+
+
+@pytest.mark.parametrize("metric", ["correlation", "jaccard", "seuclidean", "mahalanobis", "hamming"])
+def test_other_metrics_are_left_alone(metric):
+    x = normal()
+    x[:, 0] *= 1e6
+    assert domination(x, metric) is None
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_the_unit_of_the_view_does_not_matter(factor):
+    x = normal(d=12) * 10.0 ** np.arange(12)
+    one, other = (rescaled(a, domination(a, "euclidean")) for a in (x, factor * x))
+    np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("ratio", "scaled"), [(3.0, False), (6.0, True), (1e5, True)])
+def test_two_features(ratio, scaled):
+    x = normal(d=2) * [ratio, 1]
+    assert (domination(x, "euclidean") is not None) == scaled
+
+
+def test_two_strange_columns_in_a_narrow_view():
+    x = normal(d=8)
+    x[:, 6:] *= 1e3
+    found = domination(x, "euclidean")
+    np.testing.assert_array_equal(np.sort(found.features), [6, 7])
+    assert not found.all_features
+
+
+def test_numbers_too_large_are_left_to_others():
+    x = normal()
+    x[:, 0] *= 1e200
+    assert domination(x, "euclidean") is domination(x, "cosine") is None
+    assert without_standing_apart(x) is x
+
+
+def test_constant_features_and_rounding_do_not_count():
+    x = normal()
+    x[:, 0] = 1e6
+    x[:, 1] = 1e6 * (1 + 1e-15 * x[:, 1])
+    x[:, 2] = 0
+    assert domination(x, "euclidean") is None
+    x *= 10.0 ** -np.arange(30.0)
+    result = rescaled(x, domination(x, "euclidean"))
+    assert np.isfinite(result).all() and np.ptp(result[:, :3], axis=0).max() == 0
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_constant_views(d):
+    assert domination(np.ones((5, d)), "euclidean") is None
+    assert domination(np.zeros((5, d)), "cosine") is None
+
+
+def test_sparse_and_dense_agree():
+    x = np.where(np.random.default_rng(1).random((100, 40)) < 0.2, normal(100, 40), 0)
+    x[:, 5] *= 1e5
+    for metric in ("euclidean", "cosine"):
+        one, other = domination(x, metric), domination(sparse.csr_array(x), metric)
+        np.testing.assert_array_equal(one.features, other.features)
+        np.testing.assert_allclose(one.factors, other.factors, rtol=1e-10)
+        scaled = rescaled(sparse.csr_array(x), other)
+        assert isinstance(scaled, sparse.csr_array)
+        np.testing.assert_allclose(scaled.toarray(), rescaled(x, one), rtol=1e-10)
+
+
+def test_single_precision_stays():
+    x = normal().astype(np.float32)
+    x[:, 0] *= 1e4
+    assert rescaled(x, domination(x, "euclidean")).dtype == np.float32
+    assert standard_scaled(x, None).dtype == np.float32
+
+
+def test_counts_are_recognised_beside_columns_that_stand_apart():
+    rng = np.random.default_rng(2)
+    counts = rng.poisson(0.05, size=(100, 200)).astype(float)
+    strange = np.concatenate([counts, 1e5 * rng.normal(size=(100, 2))], axis=1)
+    np.testing.assert_array_equal(without_standing_apart(strange), counts)
+    assert without_standing_apart(counts) is counts
+
+
+def test_the_constants_are_what_the_docs_say():
+    assert (scaling.FEW_FEATURES, scaling.SHARE_OF_FEATURES, scaling.STANDS_APART) == (10, 0.125, 10.0)
