@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 
-.PHONY: demo docs test test-all lint extras oldest bench scores clean
+.PHONY: demo docs test test-all lint extras oldest bench scores quality clean
 
 # Six real views of handwritten digits, fused, in a minute or two from nothing.
 demo: $(VENV)/.core
@@ -41,6 +41,11 @@ bench: $(VENV)/.test
 # Scores of the comparison systems beside their authors' programs; some minutes.
 scores: $(VENV)/.test
 	$(BIN)/python -m benchmarks.scores
+
+# What the defaults are worth on every data set of CONSILIENCE_DATA, clean and corrupted; long, and goes on where
+# it stopped. A file of another state of the library is not noticed: remove it first.
+quality: $(VENV)/.test
+	$(BIN)/python -m benchmarks.quality --out build/quality.json
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "consilience needs Python 3.11 or newer; try: make PYTHON=python3.11 ...")'

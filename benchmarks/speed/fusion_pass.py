@@ -29,7 +29,7 @@ def _passes(weights: np.ndarray, v: int, dtype: np.dtype) -> Iterator[Row]:
     backend = get_backend("numba")
     with threads.limit(1):
         copy = fastest(lambda: np.copyto(target, weights))
-        state = backend.load(weights, np.ones(v), None, dtype)
+        state = backend.load(weights, np.ones(v), None, None, dtype)
         dca = fastest(lambda: backend.dca_round(state, scales, 1.0, 100.0, 3))
         exact = fastest(lambda: backend.exact_round(state, scales, 1.0, 100.0))
         convex = fastest(lambda: backend.exact_round(state, scales, 1.0, 1.0))
@@ -51,7 +51,7 @@ def _passes(weights: np.ndarray, v: int, dtype: np.dtype) -> Iterator[Row]:
 
 def _readable_twin(weights: np.ndarray, scales: np.ndarray, ours: float, name: str) -> Row:
     twin = get_backend("numpy")
-    state = twin.load(weights, np.ones(len(scales)), None, weights.dtype)
+    state = twin.load(weights, np.ones(len(scales)), None, None, weights.dtype)
     seconds = fastest(lambda: twin.dca_round(state, scales, 1.0, 100.0, 3), repeats=2)
     figure = 1e9 * seconds / weights.shape[1]
     return Row(f"DCA round, {name}, NumPy twin", figure, "ns/edge", f"ours: {ours:.1f} ns", figure / ours)

@@ -30,6 +30,16 @@ def random_problem(seed, v, n_edges, missing=False, dtype=np.float64):
     return pose(weights.astype(dtype), beta=beta, gamma=gamma, view_weights=view_weights, seen=seen)
 
 
+def doubted(problem, seed):
+    """The same problem, and in what a view has seen trust of every size: in full, in part, next to none."""
+    rng = np.random.default_rng([seed, 1])
+    shape = problem.weights.shape
+    kind = rng.integers(3, size=shape)
+    trust = np.where(kind == 0, rng.uniform(0.01, 1, size=shape), 10 ** rng.uniform(-9, 0, size=shape))
+    trust = np.where(kind == 2, 1.0, trust) * (True if problem.seen is None else problem.seen)
+    return dataclasses.replace(problem, trust=trust.astype(problem.weights.dtype))
+
+
 def random_scales(rng, v, with_zeros=True):
     scales = rng.dirichlet(np.ones(v))
     if with_zeros and v > 1:
@@ -40,7 +50,8 @@ def random_scales(rng, v, with_zeros=True):
 
 def loaded(name, problem):
     backend = get_backend(name)
-    return backend, backend.load(problem.weights, problem.view_weights, problem.seen, problem.weights.dtype)
+    dtype = problem.weights.dtype
+    return backend, backend.load(problem.weights, problem.view_weights, problem.seen, problem.trust, dtype)
 
 
 def one_round(backend, state, problem, kind, scales):
@@ -77,9 +88,11 @@ problems = st.builds(
 
 @pytest.mark.parametrize("name", FAST)
 @pytest.mark.parametrize("kind", ["dca", "exact"])
+@pytest.mark.parametrize("trusting", [False, True])
 @given(problem=problems, seed=st.integers(0, 10**6))
 @settings(max_examples=50, deadline=None)
-def test_every_function_gives_what_numpy_gives(name, kind, problem, seed):
+def test_every_function_gives_what_numpy_gives(name, kind, trusting, problem, seed):
+    problem = doubted(problem, seed) if trusting else problem
     rng = np.random.default_rng(seed)
     v = len(problem.view_weights)
     backend, state = loaded(name, problem)
@@ -102,9 +115,11 @@ def test_every_function_gives_what_numpy_gives(name, kind, problem, seed):
 @pytest.mark.parametrize("name", FAST)
 @pytest.mark.parametrize("kind", ["dca", "exact"])
 @pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("trusting", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_single_precision_gives_what_numpy_gives_in_double_precision(name, kind, missing, seed):
+def test_single_precision_gives_what_numpy_gives_in_double_precision(name, kind, missing, trusting, seed):
     problem = random_problem(seed, 1 + seed, 1000, missing)
+    problem = doubted(problem, seed) if trusting else problem
     problem = dataclasses.replace(problem, beta=0.5, gamma=(0.1, 1.0, 40.0)[seed % 3])
     single = dataclasses.replace(problem, weights=problem.weights.astype(np.float32))
     rng = np.random.default_rng(seed)
@@ -161,11 +176,13 @@ def test_a_huge_gamma_blames_at_most_one_view_and_by_the_right_amount(name, gamm
 @pytest.mark.parametrize("name", FAST)
 @pytest.mark.parametrize("kind", ["dca", "exact"])
 @pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("trusting", [False, True])
 @pytest.mark.parametrize("gamma", [0.3, 1.5, 50.0])  # all curvatures positive, of both signs, none positive
-def test_any_number_of_threads_gives_the_same_bits(name, kind, missing, gamma, monkeypatch):
+def test_any_number_of_threads_gives_the_same_bits(name, kind, missing, trusting, gamma, monkeypatch):
     n_edges = 128 * edges_numba._GRAIN * 5 + 77
     problem = dataclasses.replace(random_problem(3, 3, n_edges, missing), beta=0.1, gamma=gamma)
     problem = dataclasses.replace(problem, view_weights=np.array([0.5, 1.0, 2.0]))
+    problem = doubted(problem, 3) if trusting else problem
     scales = np.array([0.5, 0.2, 0.3])
     ranges = []
     for_ranges = threads.for_ranges
@@ -196,9 +213,11 @@ def test_any_number_of_threads_gives_the_same_bits(name, kind, missing, gamma, m
 
 
 @pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("trusting", [False, True])
 @given(problem=problems, seed=st.integers(0, 10**6))
 @settings(max_examples=25, deadline=None)
-def test_each_step_lowers_the_objective_and_keeps_the_bounds(name, problem, seed):
+def test_each_step_lowers_the_objective_and_keeps_the_bounds(name, trusting, problem, seed):
+    problem = doubted(problem, seed) if trusting else problem
     rng = np.random.default_rng(seed)
     v = len(problem.view_weights)
     backend, state = loaded(name, problem)
@@ -230,10 +249,12 @@ def test_each_step_lowers_the_objective_and_keeps_the_bounds(name, problem, seed
 
 @pytest.mark.parametrize("name", backend_names())
 @pytest.mark.parametrize("steps", [1, 2, 3, 10])
-def test_each_dca_step_lowers_the_objective(name, steps):
+@pytest.mark.parametrize("trusting", [False, True])
+def test_each_dca_step_lowers_the_objective(name, steps, trusting):
     """One call with t + 1 steps against one with t: the objective falls from step to step."""
     for seed, (beta, gamma) in enumerate(itertools.product((1e-3, 1.0, 1e3), repeat=2)):
         problem = dataclasses.replace(random_problem(seed, 4, 300, seed % 2 == 0), beta=beta, gamma=gamma)
+        problem = doubted(problem, seed) if trusting else problem
         scales = random_scales(np.random.default_rng(seed), 4)
         values = []
         for count in (steps - 1, steps):
@@ -246,8 +267,10 @@ def test_each_dca_step_lowers_the_objective(name, steps):
 
 @pytest.mark.parametrize("name", backend_names())
 @pytest.mark.parametrize("kind", ["dca", "exact"])
-def test_pairs_that_were_not_seen_stay_0(name, kind):
+@pytest.mark.parametrize("trusting", [False, True])
+def test_pairs_that_were_not_seen_stay_0(name, kind, trusting):
     problem = random_problem(4, 5, 1000, missing=True)
+    problem = doubted(problem, 4) if trusting else problem
     backend, state = loaded(name, problem)
     rng = np.random.default_rng(0)
     for _ in range(3):
@@ -260,8 +283,11 @@ def test_pairs_that_were_not_seen_stay_0(name, kind):
 
 @pytest.mark.parametrize("name", backend_names())
 @pytest.mark.parametrize("kind", ["dca", "exact"])
-def test_a_view_with_scale_0_keeps_its_whole_weight_consistent(name, kind):
-    problem = dataclasses.replace(random_problem(5, 3, 500), beta=0.1, gamma=0.4)
+@pytest.mark.parametrize("trusting", [False, True])
+@pytest.mark.parametrize("gamma", [0.1, 0.4, 5.0, 50.0])
+def test_a_view_with_scale_0_keeps_its_whole_weight_consistent(name, kind, trusting, gamma):
+    problem = dataclasses.replace(random_problem(5, 3, 500), beta=0.1, gamma=gamma)
+    problem = doubted(problem, 5) if trusting else problem
     backend, state = loaded(name, problem)
     one_round(backend, state, problem, kind, np.array([0.4, 0.0, 0.6]))
     inconsistent, _ = backend.collect(state)
@@ -271,9 +297,11 @@ def test_a_view_with_scale_0_keeps_its_whole_weight_consistent(name, kind):
 
 @pytest.mark.parametrize("name", backend_names())
 @pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("trusting", [False, True])
 @pytest.mark.parametrize("kind", ["dca", "exact"])
-def test_the_fused_vector_is_the_weighted_mean_of_the_scaled_consistent_parts(name, missing, kind):
+def test_the_fused_vector_is_the_weighted_mean_of_the_scaled_consistent_parts(name, missing, trusting, kind):
     problem = random_problem(6, 4, 300, missing)
+    problem = doubted(problem, 6) if trusting else problem
     backend, state = loaded(name, problem)
     one_round(backend, state, problem, kind, np.array([0.1, 0.2, 0.3, 0.4]))
     scales = np.array([0.4, 0.0, 0.5, 0.1])
@@ -282,19 +310,22 @@ def test_the_fused_vector_is_the_weighted_mean_of_the_scaled_consistent_parts(na
     expected = np.empty(300)
     for e in range(300):
         judges = [i for i in range(4) if problem.seen is None or problem.seen[i, e]]
-        parts = [problem.view_weights[i] * scales[i] * (problem.weights - inconsistent)[i, e] for i in judges]
-        expected[e] = sum(parts) / sum(problem.view_weights[i] for i in judges)
+        trust = np.ones(4) if problem.trust is None else problem.trust[:, e]
+        count = problem.view_weights * trust
+        parts = [count[i] * scales[i] * (problem.weights - inconsistent)[i, e] for i in judges]
+        expected[e] = sum(parts) / sum(count[i] for i in judges)
     np.testing.assert_allclose(fused, expected, rtol=1e-12, atol=1e-18)
 
 
 @pytest.mark.parametrize("name", backend_names())
-def test_the_edge_weights_are_read_only_to_a_back_end(name):
-    problem = random_problem(7, 3, 200, missing=True)
-    copy = problem.weights.copy()
+def test_the_edge_weights_and_trust_are_read_only_to_a_back_end(name):
+    problem = doubted(random_problem(7, 3, 200, missing=True), 7)
+    copies = problem.weights.copy(), problem.trust.copy()
     backend, state = loaded(name, problem)
     for kind in ("dca", "exact"):
         one_round(backend, state, problem, kind, np.array([0.5, 0.2, 0.3]))
-    np.testing.assert_array_equal(problem.weights, copy)
+    np.testing.assert_array_equal(problem.weights, copies[0])
+    np.testing.assert_array_equal(problem.trust, copies[1])
 
 
 def test_an_unknown_back_end_is_refused_and_the_known_ones_are_listed():

@@ -114,7 +114,7 @@ def test_a_round_reaches_the_least_value_over_all_faces(name, kind, v):
         curvature = 1 / view_weights + beta - gamma
         weights = rng.gamma(0.5, size=(v, 300))
         scales = rng.dirichlet(np.full(v, 3.0))
-        state = backend.load(weights, view_weights, None, np.float64)
+        state = backend.load(weights, view_weights, None, None, np.float64)
         for _ in range(2):  # from E = 0, then from the E of the first round
             backend.exact_round(state, scales, beta, gamma)
             inconsistent, fused = backend.collect(state)
@@ -140,7 +140,7 @@ def test_a_round_with_curvatures_that_are_nearly_0_stays_near_the_least_value(
     weights = np.random.default_rng(0).gamma(1.0, size=(v, 400)).astype(dtype)
     scales = np.full(v, 1 / v)
     backend = get_backend(name)
-    state = backend.load(weights, view_weights, None, dtype)
+    state = backend.load(weights, view_weights, None, None, dtype)
     backend.exact_round(state, scales, beta, gamma)
     inconsistent, fused = (array.astype(float) for array in backend.collect(state))
     excess = scales[:, None] * weights - fused
@@ -174,7 +174,7 @@ def test_a_view_with_scale_0_is_not_blamed_and_does_not_disturb_the_others(name,
     weights = rng.gamma(0.5, size=(4, 300))
     scales = np.array([0.5, 0.2, 0.3, 0.0])
     backend = get_backend(name)
-    state = backend.load(weights, view_weights, None, np.float64)
+    state = backend.load(weights, view_weights, None, None, np.float64)
     backend.exact_round(state, scales, beta, gamma)
     inconsistent, fused = backend.collect(state)
     assert not inconsistent[3].any()

@@ -207,7 +207,7 @@ def test_algorithm_2_is_monotone_and_ends_at_a_kkt_point(name, beta, gamma, seed
     backend = get_backend(name)
     values = []
     for steps in (0, 1, 2, 3, 10, 100, 1000, 20_000):
-        state = backend.load(problem.weights, problem.view_weights, None, np.float64)
+        state = backend.load(problem.weights, problem.view_weights, None, None, np.float64)
         backend.dca_round(state, scales, beta, gamma, steps)
         inconsistent, fused = backend.collect(state)
         consistent = problem.weights - inconsistent

@@ -13,7 +13,7 @@ PENALTIES = st.sampled_from([0.0, 1e-3, 0.7, 1.0, 30.0, 1e5])
 
 
 @st.composite
-def problems(draw, missing=(False, True)):
+def problems(draw, missing=(False, True), trusting=(False, True)):
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     v, n_edges = draw(st.integers(1, 5)), draw(st.integers(1, 12))
     seen = None
@@ -21,13 +21,24 @@ def problems(draw, missing=(False, True)):
         seen = rng.random((v, n_edges)) < 0.6
         seen[rng.integers(v, size=n_edges), np.arange(n_edges)] = True
         seen[np.arange(v), rng.integers(n_edges, size=v)] = True
+    trust = None
+    if draw(st.sampled_from(trusting)):
+        trust = rng.choice([1e-6, 0.1, 1.0], size=(v, n_edges)) * rng.uniform(0.1, 1, size=(v, n_edges))
     return pose(
         rng.gamma(1, size=(v, n_edges)) + 1e-6,
         beta=draw(PENALTIES),
         gamma=draw(PENALTIES),
         view_weights=rng.uniform(0.2, 4, size=v),
         seen=seen,
+        trust=trust,
     )
+
+
+def trust_in(problem):
+    """The trust in every pair: 1 if none is given, 0 where unseen."""
+    if problem.trust is not None:
+        return problem.trust
+    return np.ones(problem.weights.shape) if problem.seen is None else problem.seen.astype(float)
 
 
 def random_point(problem, seed):
@@ -41,27 +52,27 @@ def random_point(problem, seed):
 def sums_of(problem, consistent, fused):
     """`Sums` by its definition, edge by edge."""
     v, n_edges = problem.weights.shape
-    seen = np.ones((v, n_edges), dtype=bool) if problem.seen is None else problem.seen
     squares, dots, square = np.zeros(v), np.zeros(v), 0.0
     inconsistent_gram, consistent_gram = np.zeros((v, v)), np.zeros((v, v))
     for e in range(n_edges):
-        total = sum(problem.view_weights[i] for i in range(v) if seen[i, e])
+        tau = trust_in(problem)[:, e]
+        total = sum(problem.view_weights[i] * tau[i] for i in range(v))
         a = consistent[:, e]
         rest = problem.weights[:, e] - a
-        squares += a**2
-        dots += a * fused[e]
+        squares += tau * a**2
+        dots += tau * a * fused[e]
         square += total * fused[e] ** 2
-        inconsistent_gram += np.outer(rest, rest)
-        consistent_gram += np.outer(a, a) / total
+        inconsistent_gram += np.outer(tau * rest, tau * rest)
+        consistent_gram += np.outer(tau * a, tau * a) / total
     return Sums(squares, inconsistent_gram, dots, square, consistent_gram)
 
 
 def objective_in_loops(problem, scales, consistent, fused):
     """The objective as one reads it in the paper, one number at a time."""
     v, n_edges = problem.weights.shape
-    weight = problem.view_weights
     result = 0.0
     for e in range(n_edges):
+        weight = problem.view_weights * (1 if problem.trust is None else problem.trust[:, e])
         for i in range(v):
             if problem.seen is None or problem.seen[i, e]:
                 result += weight[i] * (scales[i] * consistent[i, e] - fused[e]) ** 2
@@ -103,9 +114,8 @@ def test_the_quadratic_without_the_fused_vector_is_the_objective_at_the_best_one
     sums = sums_of(problem, consistent, fused)
     program = quadratic_in_scales_and_fused(problem, sums)
     np.testing.assert_array_equal(program[0], program[0].T)
-    seen = 1 if problem.seen is None else problem.seen
-    total = np.sum(problem.view_weights[:, None] * seen * np.ones_like(consistent), axis=0)
-    best = (problem.view_weights * scales) @ consistent / total
+    count = problem.view_weights[:, None] * trust_in(problem)
+    best = np.sum(count * scales[:, None] * consistent, axis=0) / count.sum(axis=0)
     terms = np.abs(quadratic_in_scales(problem, sums)[0]).sum()  # this is a difference of larger numbers
     expected = objective(problem, scales, consistent, best)
     assert quadratic_value(program, scales) == pytest.approx(expected, rel=1e-12, abs=1e-14 * terms)
@@ -129,6 +139,13 @@ def test_with_missing_samples_each_view_is_scaled_to_the_mean_over_what_it_has_s
         assert not row[~has].any()
 
 
+@given(problems(trusting=(True,)))
+@settings(max_examples=50, deadline=None)
+def test_trust_does_not_change_the_scaling(problem):
+    plain = pose(problem.weights, beta=1, gamma=1, seen=problem.seen)
+    np.testing.assert_allclose(problem.weights, plain.weights, rtol=1e-12)
+
+
 def test_scaling_keeps_proportions():
     problem = pose(np.array([[1.0, 3.0], [5.0, 0.0]]), beta=1, gamma=1)
     np.testing.assert_allclose(problem.weights, [[0.25, 0.75], [1, 0]], rtol=1e-15)
@@ -147,19 +164,128 @@ def test_a_mask_that_hides_nothing_is_dropped():
     assert pose(np.ones((2, 3)), beta=1, gamma=1, seen=np.ones((2, 3), dtype=bool)).seen is None
 
 
-def test_the_input_is_not_modified():
-    weights, seen, lambdas = (
-        np.arange(1.0, 7.0).reshape(2, 3),
-        np.ones((2, 3), dtype=bool),
-        np.array([1.0, 2.0]),
+def test_trust_of_1_is_dropped():
+    problem = pose(np.ones((2, 3)), beta=1, gamma=1, trust=np.ones((2, 3)))
+    assert problem.trust is None
+    assert problem.seen is None
+
+
+def test_trust_of_1_in_all_that_was_seen_is_dropped():
+    seen = np.array([[True, False, True], [True, True, True]])
+    problem = pose(np.ones((2, 3)), beta=1, gamma=1, seen=seen, trust=np.ones((2, 3)))
+    assert problem.trust is None
+    np.testing.assert_array_equal(problem.seen, seen)
+
+
+@pytest.mark.parametrize("dtype", [bool, int, np.uint8, np.float16, np.float32, np.float64])
+def test_trust_of_0_and_1_is_what_seen_is(dtype):
+    weights = np.arange(1.0, 7.0).reshape(2, 3)
+    seen = np.array([[True, False, True], [True, True, False]])
+    problem, expected = (
+        pose(weights, beta=1, gamma=1, **given) for given in ({"trust": seen.astype(dtype)}, {"seen": seen})
     )
-    seen[0, 1] = False
-    copies = weights.copy(), seen.copy(), lambdas.copy()
-    problem = pose(weights, beta=1, gamma=1, seen=seen, view_weights=lambdas)
-    problem.weights[:] = -1
-    problem.view_weights[:] = -1
-    for array, copy in zip((weights, seen, lambdas), copies, strict=True):
-        np.testing.assert_array_equal(array, copy)
+    assert problem.trust is None
+    np.testing.assert_array_equal(problem.seen, seen)
+    np.testing.assert_array_equal(problem.weights, expected.weights)
+
+
+@pytest.mark.parametrize("nothing", [0.0, 1e-300, 0.999e-9])
+def test_a_pair_without_trust_is_one_that_was_not_seen(nothing):
+    weights = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, 3.0]])
+    problem = pose(weights, beta=1, gamma=1, trust=[[0.5, nothing, 0.25], [1, 1, 1]])
+    np.testing.assert_array_equal(problem.seen, [[True, False, True], [True, True, True]])
+    np.testing.assert_array_equal(problem.trust, [[0.5, 0, 0.25], [1, 1, 1]])
+    np.testing.assert_allclose(problem.weights[0], np.array([0.25, 0, 0.75]) * 2 / 3, rtol=1e-14)
+
+
+def test_trust_where_nothing_was_seen_is_ignored_whatever_stands_there():
+    seen = np.array([[True, False, True], [False, True, True]])
+    trust = [[0.5, np.nan, 1.0], [-3.0, 1.0, 0.5]]
+    problem = pose(np.ones((2, 3)), beta=1, gamma=1, seen=seen, trust=trust)
+    np.testing.assert_array_equal(problem.trust, [[0.5, 0, 1], [0, 1, 0.5]])
+    np.testing.assert_array_equal(problem.seen, seen)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_trust_has_the_precision_of_the_weights(dtype):
+    trust = np.array([[1.0, 1e-9, 0.5], [1.0, 1.0, 1.0]])
+    problem = pose(np.ones((2, 3), dtype=dtype), beta=1, gamma=1, trust=trust)
+    assert problem.trust.dtype == dtype
+    np.testing.assert_allclose(problem.trust, trust, rtol=1e-7)
+    assert problem.seen is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (1.5, r"'moon' has the trust 1\.5 at edge 2; trust must be from 0 to 1"),
+        (1 + 1e-9, r"'moon' has the trust 1\.000000001 at edge 2"),
+        (-1e-9, r"'moon' has the trust -1e-09 at edge 2"),
+        (np.nan, r"'moon' has the trust nan at edge 2"),
+        (np.inf, r"'moon' has the trust inf at edge 2"),
+        (-np.inf, r"'moon' has the trust -inf at edge 2"),
+    ],
+)
+def test_trust_out_of_range_is_refused_by_name(value, message):
+    trust = np.ones((3, 4))
+    trust[1, 2] = value
+    with pytest.raises(ValueError, match=message):
+        pose(np.ones((3, 4)), beta=1, gamma=1, trust=trust, names=["sun", "moon", "star"])
+
+
+@pytest.mark.parametrize(
+    ("trust", "message"),
+    [
+        (np.ones((3, 2)), r"trust has shape \(3, 2\).*\(2, 3\)"),
+        (np.ones(3), r"trust has shape \(3,\).*\(2, 3\)"),
+        (0.5, r"trust has shape \(\).*\(2, 3\)"),
+        (np.full((2, 3), "1"), r"trust must be an array of real numbers"),
+        (np.full((2, 3), 1j), r"trust must be an array of real numbers"),
+        (np.full((2, 3), None), r"trust must be an array of real numbers"),
+    ],
+)
+def test_trust_that_is_no_array_of_numbers_of_the_right_shape_is_refused(trust, message):
+    with pytest.raises(ValueError, match=message):
+        pose(np.ones((2, 3)), beta=1, gamma=1, trust=trust)
+
+
+@pytest.mark.parametrize("nothing", [0.0, 1e-12])
+def test_an_edge_on_which_nobody_is_trusted_is_refused_by_number(nothing):
+    trust = np.ones((3, 4))
+    trust[:, 2] = nothing
+    with pytest.raises(ValueError, match=r"On edge 2 no view that has seen it has any trust"):
+        pose(np.ones((3, 4)), beta=1, gamma=1, trust=trust)
+
+
+def test_trust_in_a_view_that_has_not_seen_the_edge_does_not_count():
+    trust, seen = np.ones((2, 4)), np.ones((2, 4), dtype=bool)
+    trust[0, 2], seen[1, 2] = 0, False
+    with pytest.raises(ValueError, match=r"On edge 2 no view that has seen it has any trust"):
+        pose(np.ones((2, 4)), beta=1, gamma=1, trust=trust, seen=seen)
+
+
+def test_a_view_that_is_trusted_nowhere_is_refused_by_name():
+    trust = np.ones((2, 4))
+    trust[1] = 0
+    with pytest.raises(ValueError, match=r"'moon' has no positive edge weight"):
+        pose(np.ones((2, 4)), beta=1, gamma=1, trust=trust, names=["sun", "moon"])
+
+
+def test_the_input_is_not_modified():
+    given = {
+        "weights": np.arange(1.0, 7.0).reshape(2, 3),
+        "seen": np.array([[True, False, True], [True, True, True]]),
+        "view_weights": np.array([1.0, 2.0]),
+        "trust": np.array([[0.5, 1e-12, 1.0], [1e-12, 1.0, 0.2]]),
+    }
+    copies = {name: array.copy() for name, array in given.items()}
+    for some in (given, {**given, "seen": None}):
+        problem = pose(**some, beta=1, gamma=1)
+        for array in (problem.weights, problem.view_weights, problem.trust):
+            array[:] = -1
+        problem.seen[:] = False
+    for name, array in given.items():
+        np.testing.assert_array_equal(array, copies[name])
 
 
 @pytest.mark.parametrize(

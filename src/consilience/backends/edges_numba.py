@@ -55,7 +55,8 @@ def load(
     """Take the edge weights; see the package docstring for this and the other functions."""
     n_edges = weights.shape[1]
     blocked = _to_blocks(np.asarray(weights, dtype=dtype))
-    judged = seen if trust is None else np.asarray(trust, dtype=dtype)
+    trust = None if trust is None else np.asarray(trust, dtype=dtype)
+    judged = seen if trust is None else trust
     if judged is None:
         total = np.full((1, 1), view_weights.sum(), dtype=dtype)
     else:
@@ -66,7 +67,7 @@ def load(
         inconsistent=_aligned_zeros(blocked.shape, blocked.dtype),
         fused=_aligned_zeros((len(blocked), BLOCK), blocked.dtype),
         total=total,
-        trust=None if trust is None else _to_blocks(np.asarray(trust, dtype=dtype)),
+        trust=None if trust is None else _to_blocks(trust),
         view_weights=view_weights,
         n_edges=n_edges,
     )

@@ -326,6 +326,7 @@ def trusted_exact_blocks(
     v = weights.shape[1]
     s, blame, push, mass = _buffers(weights.dtype, total)
     counted, convex = np.empty((v, BLOCK), weights.dtype), np.empty(BLOCK, weights.dtype)
+    one = weights.dtype.type(1)
     for b in range(first, last):
         w, e, tau = weights[b], inconsistent[b], trust[b]
         _fuse_trusted_block(w, e, tau, s, blame, total, b, mass, coefficients)
@@ -339,8 +340,9 @@ def trusted_exact_blocks(
             if n_convex > 0:
                 _blame_trusted_in_general(w, e, tau, s, convex, coefficients, beta, gamma)
         _add_up_trusted(w, e, tau, s, mass, counted, partial[b])
+        # With the root of 1 / Lambda in each factor, one routine does for both sums of products.
         for x in range(BLOCK):
-            push[x] = 1 / np.sqrt(mass[x])
+            push[x] = one / np.sqrt(mass[x])
         for i in range(v):
             for x in range(BLOCK):
                 counted[i, x] = tau[i, x] * (w[i, x] - e[i, x]) * push[x]
@@ -431,8 +433,8 @@ def _count_convex(tau, coefficients, convex):
     return n_judges, n_convex
 
 
-# In the exact step lambda tau stands for lambda, so that d + gamma = 1 / (lambda tau) + beta, and this sum is
-# what the three functions below work with: d would lose its digits where gamma is large beside it.
+# In the exact step lambda tau stands for lambda. Where they can, the functions below work not with d but with
+# d + gamma = 1 / (lambda tau) + beta, whose digits d loses beside a large gamma. So gamma need not be cut.
 
 
 @njit_trusted

@@ -278,7 +278,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             else:
                 reason = "is constant: all samples look the same in it"
             warnings.warn(
-                f"View {views.names[left_out]!r} {reason}. It is left out.", UserWarning, stacklevel=3
+                f"View {views.names[left_out]!r} {reason}. It is left out.", UserWarning, stacklevel=4
             )
         return PreparedViews(
             spaces=tuple(space for space in spaces if space is not None),
@@ -301,7 +301,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                     f"View {name!r} {_told(found, views.feature_names[i])} Pass scale='none' to leave it as "
                     "it is.",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=5,
                 )
             return rescaled(array, found)
         return array

@@ -84,7 +84,7 @@ def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=5)
+    warnings.warn(message, UserWarning, stacklevel=7)  # whoever called `fit`
 
 
 def _none_agree(v: int) -> str:
