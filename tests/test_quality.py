@@ -21,7 +21,7 @@ from scipy import sparse
 from consilience import PAPER, Views, make_multiview
 from consilience.cluster import SharedViews, systems
 from consilience.metrics import nmi
-from consilience.neighbors import metric as metric_module
+from consilience.neighbors import scaling as scaling_module
 
 RNG = np.random.default_rng(0)
 
@@ -405,9 +405,9 @@ def test_a_setting_is_measured_under_its_constants():
         "same": Setting({"metric": "cosine"}),
         "failing": Setting({"metric": "no such metric"}),
     }
-    before = metric_module.SPARSE_SHARE
+    before = scaling_module.SPARSE_SHARE
     found = rule_fits.scores_of_settings(settings, views, truth, range(2))
-    assert metric_module.SPARSE_SHARE == before
+    assert scaling_module.SPARSE_SHARE == before
     assert found["shipped"] == found["cosine"] == found["same"]
     assert found["failing"]["DGF"].startswith("ValueError: Unknown metric")
     model = estimator("DGF", 2).set_params(metric="euclidean", random_state=1)

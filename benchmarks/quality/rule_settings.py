@@ -19,7 +19,6 @@ import numpy as np
 from .corruptions import CLEAN
 
 SCALING = "consilience.neighbors.scaling"
-METRIC = "consilience.neighbors.metric"
 AGREEMENT = "consilience.neighbors.agreement"
 RELIABILITY = "consilience.neighbors.reliability"
 Arguments = dict[str, Any]
@@ -105,7 +104,7 @@ SPARSE_SHARES = {
     "always Euclidean": Setting({"metric": "euclidean"}),
     "always cosine": Setting({"metric": "cosine"}),
     **{
-        f"cosine above {share:g} zeros": Setting({"metric": "auto"}, {(METRIC, "SPARSE_SHARE"): share})
+        f"cosine above {share:g} zeros": Setting({"metric": "auto"}, {(SCALING, "SPARSE_SHARE"): share})
         for share in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
     },
 }

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from consilience.neighbors import scaling
-from consilience.neighbors.scaling import domination, rescaled, standard_scaled, without_standing_apart
+from consilience.neighbors.scaling import plan_rescaling, rescaled, standard_scaled, without_standing_apart
 
 
 def normal(n=200, d=30, seed=0):
@@ -12,7 +12,7 @@ def normal(n=200, d=30, seed=0):
 
 def test_features_of_similar_spread_are_left_alone():
     x = normal() * np.linspace(1, 4, 30)
-    assert domination(x, "euclidean") is None
+    assert plan_rescaling(x, "euclidean") is None
     assert rescaled(x, None) is x
 
 
@@ -21,7 +21,7 @@ def test_features_of_similar_spread_are_left_alone():
 def test_features_that_stand_apart_are_rescaled_alone(metric, n_huge):
     x = normal()
     x[:, 3 : 3 + n_huge] *= 1e4
-    found = domination(x, metric)
+    found = plan_rescaling(x, metric)
     assert set(found.features) == set(range(3, 3 + n_huge)) and not found.all_features
     result = rescaled(x, found)
     np.testing.assert_array_equal(np.delete(result, found.features, 1), np.delete(x, found.features, 1))
@@ -30,41 +30,41 @@ def test_features_that_stand_apart_are_rescaled_alone(metric, n_huge):
 
 def test_spread_over_orders_of_magnitude_everything_is_scaled():
     x = normal(d=12) * 10.0 ** np.arange(12)
-    found = domination(x, "euclidean")
+    found = plan_rescaling(x, "euclidean")
     assert found.all_features and 1 <= found.n_effective < 1.1
     np.testing.assert_allclose(rescaled(x, found).std(axis=0), 1)
 
 
 def test_what_words_do_is_left_alone_under_cosine():
     counts = normal(d=50) ** 2 * 2.0 ** -np.arange(50)
-    assert domination(counts, "euclidean").all_features
-    assert domination(counts, "cosine") is None
+    assert plan_rescaling(counts, "euclidean").all_features
+    assert plan_rescaling(counts, "cosine") is None
 
 
 @pytest.mark.parametrize("metric", ["correlation", "jaccard", "seuclidean", "mahalanobis", "hamming"])
 def test_other_metrics_are_left_alone(metric):
     x = normal()
     x[:, 0] *= 1e6
-    assert domination(x, metric) is None
+    assert plan_rescaling(x, metric) is None
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
 def test_the_unit_of_the_view_does_not_matter(factor):
     x = normal(d=12) * 10.0 ** np.arange(12)
-    one, other = (rescaled(a, domination(a, "euclidean")) for a in (x, factor * x))
+    one, other = (rescaled(a, plan_rescaling(a, "euclidean")) for a in (x, factor * x))
     np.testing.assert_allclose(other, one, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("ratio", "scaled"), [(3.0, False), (6.0, True), (1e5, True)])
 def test_two_features(ratio, scaled):
     x = normal(d=2) * [ratio, 1]
-    assert (domination(x, "euclidean") is not None) == scaled
+    assert (plan_rescaling(x, "euclidean") is not None) == scaled
 
 
 def test_two_strange_columns_in_a_narrow_view():
     x = normal(d=8)
     x[:, 6:] *= 1e3
-    found = domination(x, "euclidean")
+    found = plan_rescaling(x, "euclidean")
     np.testing.assert_array_equal(np.sort(found.features), [6, 7])
     assert not found.all_features
 
@@ -72,7 +72,7 @@ def test_two_strange_columns_in_a_narrow_view():
 def test_numbers_too_large_are_left_to_others():
     x = normal()
     x[:, 0] *= 1e200
-    assert domination(x, "euclidean") is domination(x, "cosine") is None
+    assert plan_rescaling(x, "euclidean") is plan_rescaling(x, "cosine") is None
     assert without_standing_apart(x) is x
 
 
@@ -81,23 +81,23 @@ def test_constant_features_and_rounding_do_not_count():
     x[:, 0] = 1e6
     x[:, 1] = 1e6 * (1 + 1e-15 * x[:, 1])
     x[:, 2] = 0
-    assert domination(x, "euclidean") is None
+    assert plan_rescaling(x, "euclidean") is None
     x *= 10.0 ** -np.arange(30.0)
-    result = rescaled(x, domination(x, "euclidean"))
+    result = rescaled(x, plan_rescaling(x, "euclidean"))
     assert np.isfinite(result).all() and np.ptp(result[:, :3], axis=0).max() == 0
 
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_constant_views(d):
-    assert domination(np.ones((5, d)), "euclidean") is None
-    assert domination(np.zeros((5, d)), "cosine") is None
+    assert plan_rescaling(np.ones((5, d)), "euclidean") is None
+    assert plan_rescaling(np.zeros((5, d)), "cosine") is None
 
 
 def test_sparse_and_dense_agree():
     x = np.where(np.random.default_rng(1).random((100, 40)) < 0.2, normal(100, 40), 0)
     x[:, 5] *= 1e5
     for metric in ("euclidean", "cosine"):
-        one, other = domination(x, metric), domination(sparse.csr_array(x), metric)
+        one, other = plan_rescaling(x, metric), plan_rescaling(sparse.csr_array(x), metric)
         np.testing.assert_array_equal(one.features, other.features)
         np.testing.assert_allclose(one.factors, other.factors, rtol=1e-10)
         scaled = rescaled(sparse.csr_array(x), other)
@@ -108,7 +108,7 @@ def test_sparse_and_dense_agree():
 def test_single_precision_stays():
     x = normal().astype(np.float32)
     x[:, 0] *= 1e4
-    assert rescaled(x, domination(x, "euclidean")).dtype == np.float32
+    assert rescaled(x, plan_rescaling(x, "euclidean")).dtype == np.float32
     assert standard_scaled(x, None).dtype == np.float32
 
 
@@ -122,3 +122,35 @@ def test_counts_are_recognised_beside_columns_that_stand_apart():
 
 def test_the_constants_are_what_the_docs_say():
     assert (scaling.FEW_FEATURES, scaling.SHARE_OF_FEATURES, scaling.STANDS_APART) == (10, 0.125, 10.0)
+
+
+def counts(n=100, d=200, seed=2):
+    return np.random.default_rng(seed).poisson(0.05, size=(n, d)).astype(float)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6, 0.1])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
+def test_counts_are_taken_by_their_square_roots_under_cosine(unit, make):
+    x = counts()
+    result = rescaled(make(unit * x), plan_rescaling(make(unit * x), "cosine"))
+    result = result if isinstance(result, np.ndarray) else result.toarray()
+    np.testing.assert_allclose(result, np.sqrt(unit * x))
+    assert plan_rescaling(x, "euclidean") is None
+
+
+def test_what_is_not_a_count_keeps_its_size():
+    x = counts()
+    for other in (x * np.random.default_rng(0).uniform(1, 2, size=x.shape), (x > 0) * 1.0, x + 1):
+        assert plan_rescaling(other, "cosine") is None
+
+
+def test_counts_beside_columns_that_stand_apart():
+    x = counts()
+    strange = np.concatenate([1e5 * np.random.default_rng(0).normal(size=(100, 2)), x], axis=1)
+    for make in (np.array, sparse.csr_array):
+        plan = plan_rescaling(make(strange), "cosine")
+        np.testing.assert_array_equal(np.sort(plan.features), [0, 1])
+        result = rescaled(make(strange), plan)
+        result = result if isinstance(result, np.ndarray) else result.toarray()
+        np.testing.assert_allclose(result[:, 2:], np.sqrt(x))
+        np.testing.assert_allclose((result[:, :2] ** 2).mean(axis=0), np.mean(result[:, 2:] ** 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -17,10 +18,12 @@ from sklearn.utils import check_random_state
 
 from .. import threads
 from ..neighbors import RememberingSpace, Space, as_space, resolve_metrics
-from ..neighbors.scaling import Domination, domination, rescaled, standard_scaled, without_standing_apart
+from ..neighbors.scaling import Rescaling, plan_rescaling, rescaled, standard_scaled, without_standing_apart
 from ..views import Views
 from .progress import Progress
 from .spectral import assign_kmeans, spectral_embedding, unit_rows
+
+logger = logging.getLogger(__name__)
 
 SCALES = ("none", "auto", "standard")
 NEIGHBOR_SEARCHES = ("exact",)
@@ -295,15 +298,17 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             return standard_scaled(array, seen)
         if self.scale == "auto":
             _check_range(array, self.metrics_[i], name)
-            found = domination(array if seen is None else array[seen], self.metrics_[i])
-            if found is not None:
+            plan = plan_rescaling(array if seen is None else array[seen], self.metrics_[i])
+            if plan is not None and len(plan.features):
                 warnings.warn(
-                    f"View {name!r} {_told(found, views.feature_names[i])} Pass scale='none' to leave it as "
+                    f"View {name!r} {_told(plan, views.feature_names[i])} Pass scale='none' to leave it as "
                     "it is.",
                     UserWarning,
                     stacklevel=5,
                 )
-            return rescaled(array, found)
+            elif plan is not None:
+                logger.info("view %r holds counts: scale 'auto' takes their square roots", name)
+            return rescaled(array, plan)
         return array
 
     def _check_columns(self, views: Views, i: int) -> None:
@@ -379,7 +384,7 @@ def _check_range(array: Any, metric: str, name: str) -> None:
         )
 
 
-def _told(found: Domination, names: Any) -> str:
+def _told(found: Rescaling, names: Any) -> str:
     """Say what dominates a view and what is done about it."""
     d = len(found.factors)
     if found.all_features:

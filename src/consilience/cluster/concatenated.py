@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..neighbors import as_space, resolve_metrics
-from ..neighbors.scaling import domination, rescaled, standard_scaled
+from ..neighbors.scaling import plan_rescaling, rescaled, standard_scaled
 from ..views import Views
 from .base import PreparedViews, estimator
 from .spectral import spectral_embedding, unit_rows
@@ -148,7 +148,7 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
         self.metrics_ = metrics
         arrays = [views.arrays[i] for i in np.flatnonzero(alone.taking_part)]
         if self.scale == "auto":
-            arrays = [rescaled(array, domination(array, metrics[0])) for array in arrays]
+            arrays = [rescaled(array, plan_rescaling(array, metrics[0])) for array in arrays]
         x = concatenate(arrays)
         if self.scale == "standard":
             x = standard_scaled(x, None)

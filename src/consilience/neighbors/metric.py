@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from scipy import sparse
 from sklearn.neighbors import VALID_METRICS
+
+from .scaling import looks_like_counts
 
 logger = logging.getLogger(__name__)
 
@@ -16,7 +16,6 @@ PRECOMPUTED = ("precomputed_distance", "precomputed_squared_distance", "precompu
 # The model works on squared distances, so squared Euclidean needs no second squaring.
 _ALIASES = {"l2": "euclidean", "sqeuclidean": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
 _UNFIT = {"precomputed", "nan_euclidean"}
-SPARSE_SHARE = 0.8  # a non-negative view with more zeros than this is taken for counts
 
 
 def metric_names() -> tuple[str, ...]:
@@ -69,14 +68,3 @@ def _resolve(metric: str, array: Any, name: str) -> str:
         metric = "cosine" if looks_like_counts(array) else "euclidean"
         logger.info("view %r: metric 'auto' is %s", name, metric)
     return _ALIASES.get(metric, metric)
-
-
-def looks_like_counts(array: Any) -> bool:
-    """Say whether a view is non-negative with more than 80 % zeros, as word counts are."""
-    if sparse.issparse(array):
-        values = array.data
-        size = float(array.shape[0]) * float(array.shape[1])
-        return bool(
-            (values.size == 0 or values.min() >= 0) and 1 - np.count_nonzero(values) / size > SPARSE_SHARE
-        )
-    return bool(array.min() >= 0 and 1 - np.count_nonzero(array) / array.size > SPARSE_SHARE)

@@ -17,7 +17,9 @@ than about an eighth, e < 1 + (d - 1) / 8: the variances are spread over orders 
 brought to unit variance.
 
 Under the cosine metric a feature counts by its mean square instead. There only features that stand apart
-are rescaled: that few words are much more frequent than the rest is in the nature of words.
+are rescaled: that few words are much more frequent than the rest is in the nature of words. But a word that
+is used ten times does not say ten times as much. Views of *counts*, mostly zeros and otherwise whole numbers
+(in some unit), are taken by their square roots, which makes the cosine the Hellinger affinity of two texts.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from scipy import sparse
 
 FEW_FEATURES = 10  # a view that fewer features than this carry is dominated by them,
 SHARE_OF_FEATURES = 1 / 8  # if they are fewer than this share, too
+SPARSE_SHARE = 0.8  # a non-negative view with more zeros than this is taken for counts
 STANDS_APART = 10.0  # ratio of standard deviations
 _AFFECTED = ("euclidean", "manhattan")  # what else is measured by has no use for a common scale, or its own
 
@@ -38,25 +41,28 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Domination:
-    """What dominates a view, and what to do about it.
+class Rescaling:
+    """What is to be done to a view.
 
     Attributes
     ----------
     features : ndarray of int
-        The features that stand apart, the largest first; all features, if all are to be rescaled.
+        The features that are rescaled, the largest first.
     factors : ndarray of shape (d,)
         What to multiply the features with.
     all_features : bool
-        Whether all features are rescaled.
+        Whether all features are brought to unit variance; otherwise `features` stand apart.
     n_effective : float
         The number of features that really count.
+    roots : bool
+        Whether the view is taken by its square roots, features that stand apart excepted.
     """
 
     features: NDArray[np.intp]
     factors: Vector
     all_features: bool
     n_effective: float
+    roots: bool = False
 
 
 def standard_scaled(array: Any, seen: NDArray[np.bool_] | None) -> Any:
@@ -68,18 +74,20 @@ def standard_scaled(array: Any, seen: NDArray[np.bool_] | None) -> Any:
     return ((array - rows.mean(axis=0, dtype=np.float64)) * factors).astype(array.dtype)
 
 
-def rescaled(array: Any, domination: Domination | None) -> Any:
-    """Return the view with what dominates it rescaled; nothing is centred."""
-    if domination is None:
+def rescaled(array: Any, plan: Rescaling | None) -> Any:
+    """Return the view with done to it what was planned; nothing is centred."""
+    if plan is None:
         return array
-    factors = domination.factors[None, :]
+    if plan.roots:
+        array = _rooted(array, plan.features)
+    factors = plan.factors[None, :]
     if sparse.issparse(array):
         return sparse.csr_array(array.multiply(factors))
     return (array * factors).astype(array.dtype)
 
 
-def domination(array: Any, metric: str) -> Domination | None:
-    """Look for features that dominate a view.
+def plan_rescaling(array: Any, metric: str) -> Rescaling | None:
+    """Look for what dominates a view.
 
     Parameters
     ----------
@@ -90,22 +98,21 @@ def domination(array: Any, metric: str) -> Domination | None:
 
     Returns
     -------
-    Domination or None
+    Rescaling or None
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(100, 30))
-    >>> domination(x, "euclidean") is None
+    >>> plan_rescaling(x, "euclidean") is None
     True
     >>> x[:, 7] *= 1e6
-    >>> found = domination(x, "euclidean")
-    >>> found.features, found.all_features
+    >>> plan = plan_rescaling(x, "euclidean")
+    >>> plan.features, plan.all_features
     (array([7]), False)
     """
     if metric == "cosine":
-        sizes = _mean_squares(array)
-        return _standing_apart(sizes) if np.isfinite(sizes).all() else None
+        return _plan_for_cosine(array)
     if metric not in _AFFECTED:
         return None
     variances = _variances(array)
@@ -115,7 +122,54 @@ def domination(array: Any, metric: str) -> Domination | None:
     if found is not None or not _dominated(variances):
         return found
     varying = np.argsort(-variances, kind="stable")[: int((variances > 0).sum())]
-    return Domination(varying, _inverse(np.sqrt(variances)), True, _n_effective(variances))
+    return Rescaling(varying, _inverse(np.sqrt(variances)), True, _n_effective(variances))
+
+
+def _plan_for_cosine(array: Any) -> Rescaling | None:
+    sizes = _mean_squares(array)
+    if not np.isfinite(sizes).all():
+        return None
+    found = _standing_apart(sizes)
+    apart = np.empty(0, dtype=np.intp) if found is None else found.features
+    others = np.setdiff1d(np.arange(array.shape[1]), apart)
+    if not _are_counts(array[:, others]):
+        return found
+    rooted = _mean_squares(_rooted(array, apart))
+    factors = np.ones(array.shape[1])
+    factors[apart] = np.sqrt(rooted[others].mean() / rooted[apart])
+    return Rescaling(apart, factors, False, _n_effective(sizes), roots=True)
+
+
+def looks_like_counts(array: Any) -> bool:
+    """Say whether a view is non-negative with more than 80 % zeros, as word counts are."""
+    values = array.data if sparse.issparse(array) else array
+    size = float(array.shape[0]) * float(array.shape[1])
+    return bool(
+        (values.size == 0 or values.min() >= 0) and 1 - np.count_nonzero(values) / size > SPARSE_SHARE
+    )
+
+
+def _are_counts(array: Any) -> bool:
+    """Say whether a view is mostly zeros, and otherwise whole numbers in some unit, not all the same."""
+    if not looks_like_counts(array):
+        return False
+    values = array.data if sparse.issparse(array) else array
+    values = values[values > 0].astype(np.float64)
+    if not len(values) or values.max() == values.min():
+        return False
+    numbers = values / values.min()
+    return bool(np.all(np.abs(numbers - np.round(numbers)) <= 1e-6))
+
+
+def _rooted(array: Any, but: NDArray[np.intp]) -> Any:
+    """Return the square roots of a view's entries, except in these columns."""
+    left_alone = np.zeros(array.shape[1], dtype=bool)
+    left_alone[but] = True
+    if sparse.issparse(array):
+        alone = left_alone[array.indices]
+        data = np.where(alone, array.data, np.sqrt(np.where(alone, 0, array.data)))
+        return sparse.csr_array((data, array.indices, array.indptr), shape=array.shape)
+    return np.where(left_alone, array, np.sqrt(np.where(left_alone, 0, array)))
 
 
 def without_standing_apart(array: Any) -> Any:
@@ -127,7 +181,7 @@ def without_standing_apart(array: Any) -> Any:
     return array[:, np.setdiff1d(np.arange(array.shape[1]), found.features)]
 
 
-def _standing_apart(sizes: Vector) -> Domination | None:
+def _standing_apart(sizes: Vector) -> Rescaling | None:
     """Find the features whose sizes, variances or mean squares, are far above those of at least as many."""
     order = np.argsort(-sizes, kind="stable")
     ranked = sizes[order]
@@ -139,7 +193,7 @@ def _standing_apart(sizes: Vector) -> Domination | None:
             features = order[: gap + 1]
             factors = np.ones(len(sizes))
             factors[features] = np.sqrt(rest.mean() / sizes[features])
-            return Domination(features, factors, False, _n_effective(sizes))
+            return Rescaling(features, factors, False, _n_effective(sizes))
     return None
 
 
