@@ -139,6 +139,8 @@ PENALTIES = {
     )
 }
 
+STOPPING = {f"tol {tol:g}": Setting({"tol": tol}) for tol in (0.2, 0.05, 0.01, 0.001)}
+
 IN_ONE, IN_ALL = "30 % shuffled in one", "30 % shuffled in all"
 RULES = {
     "n_neighbors": Rule(N_NEIGHBORS),
@@ -147,4 +149,5 @@ RULES = {
     "view_weights": Rule(VIEW_WEIGHTS, (CLEAN, "copies", "noise 1:1", IN_ONE)),
     "row_weights": Rule(ROW_WEIGHTS, (CLEAN, IN_ONE, IN_ALL)),
     "penalties": Rule(PENALTIES),
+    "tol": Rule(STOPPING),
 }

@@ -212,8 +212,9 @@ _PARAMETERS = """
         diagonal and nowhere else is taken for distances, and refused; the diagonal is not used otherwise.
     scale : {"auto", "none", "standard"}, default="auto"
         "auto" rescales only what dominates a view, with a warning: a few features whose spread stands far
-        apart from that of all others, or all of them if fewer than 10 carry the view. "standard" scales
-        each feature to unit variance, "none" leaves all as they are.
+        apart from that of all others, or all of them if fewer than 10 carry the view; and takes counts by
+        their square roots where the metric is cosine. "standard" scales each feature to unit variance,
+        "none" leaves all as they are.
     beta : float, default=1.0
         What inconsistency costs.
     gamma : float, default=100.0
