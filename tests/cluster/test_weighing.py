@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from consilience import PAPER, DistanceGraphFusion, SimilarityGraphFusion, Views, make_multiview
+from consilience.cluster import SharedViews
 from consilience.metrics import nmi
 
 both = pytest.mark.parametrize("method", [SimilarityGraphFusion, DistanceGraphFusion])
@@ -143,8 +144,48 @@ def test_groups_with_different_stories_are_told(method, sample):
     other = make_multiview(300, n_views=2, n_clusters=4, separation=5.0, random_state=5)
     views = {**sample.views, **{f"other_{i}": view for i, view in enumerate(other.views.values())}}
     model, told = fit(method, views)
-    assert model.view_weights_.all()
-    assert "2 groups" in told[0] and "'view_0', 'view_1', 'view_2'; 'other_0', 'other_1'" in told[0]
+    clean, _ = fit(method, sample.views)
+    np.testing.assert_array_equal(model.labels_, clean.labels_)
+    np.testing.assert_array_equal(model.view_weights_[3:], 0)
+    assert len(told) == 1 and "2 groups" in told[0]
+    assert "'view_0', 'view_1', 'view_2'; 'other_0', 'other_1'" in told[0]
+    assert "Only the largest group is heard ('view_0', 'view_1', 'view_2')" in told[0]
+    del views["view_2"]
+    model, told = fit(method, views)
+    np.testing.assert_allclose(model.view_weights_, 1, atol=0.1)
+    assert len(told) == 1 and "None can be preferred" in told[0]
+
+
+@both
+@pytest.mark.parametrize("common", [0.1, 0.5, 1.0])
+def test_noise_with_something_in_common_does_not_win(method, sample, common):
+    rng = np.random.default_rng(6)
+    noise_a = rng.normal(size=(300, 5))
+    views = {**sample.views, "a": noise_a, "b": noise_a + common * rng.normal(size=(300, 5))}
+    clean, _ = fit(method, sample.views)
+    model, _ = fit(method, views)
+    np.testing.assert_array_equal(model.labels_, clean.labels_)
+
+
+@both
+def test_discrete_noise_is_left_out_too(method, sample):
+    rng = np.random.default_rng(7)
+    kinds = {f"kind_{i}": np.eye(5)[rng.integers(5, size=300)] for i in range(4)}
+    clean, _ = fit(method, sample.views)
+    model, told = fit(method, {**sample.views, **kinds})
+    np.testing.assert_array_equal(model.view_weights_[3:], 0)
+    np.testing.assert_array_equal(model.labels_, clean.labels_)
+    assert "'kind_3'" in told[0]
+
+
+@both
+def test_warnings_point_at_the_line_of_the_user(method, sample):
+    views = {**sample.views, **noise(1)}
+    for call in (lambda m: m.fit(views), lambda m: m.fit_predict(views), lambda m: m.fit(SharedViews(views))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(method(n_clusters=4, random_state=0))
+        assert [warning.filename for warning in caught] == [__file__]
 
 
 @both

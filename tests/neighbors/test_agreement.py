@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from consilience import threads
-from consilience.neighbors import as_space, view_agreement
+from consilience.neighbors import RememberingSpace, as_space, fair_lists, view_agreement
 from consilience.neighbors.agreement import _beyond_chance, _Moments, sorted_lists
+from consilience.neighbors.spaces import nearest_in_order
 
 
 def random_lists(n, k, rng, hubs=0.0):
@@ -180,3 +181,58 @@ def test_sparse_products_give_the_same_on_real_lists():
     shared = view_agreement(lists).shared
     for i, j in itertools.combinations(range(3), 2):
         assert shared[i, j] == graphs[i].multiply(graphs[j]).sum() / 500
+
+
+DISCRETE = {
+    "kinds": lambda rng: np.eye(5)[rng.integers(5, size=300)],
+    "yes and no": lambda rng: (rng.random((300, 3)) < 0.5) * 1.0,
+    "ages": lambda rng: rng.integers(20, 40, size=(300, 1)).astype(float),
+    "continuous": lambda rng: rng.normal(size=(300, 3)),
+}
+
+
+@pytest.mark.parametrize("kind", DISCRETE)
+def test_ties_are_no_agreement(kind):
+    # Of equally near samples the first are named, in all views: their order would pass for agreement.
+    rng = np.random.default_rng(0)
+    spaces = [as_space(DISCRETE[kind](rng), "euclidean") for _ in range(10)]
+    lists = [space.nearest(10) for space in spaces]
+    fair = fair_lists(spaces, lists)
+    z = view_agreement(fair).z_scores[np.triu_indices(10, 1)]
+    assert abs(z.mean()) < 0.5 and z.std() < 1.3 and not view_agreement(fair).significant.any()
+    if kind == "continuous":
+        assert all(one is other for one, other in zip(fair, lists, strict=True))
+    else:
+        assert view_agreement(lists).z_scores[np.triu_indices(10, 1)].mean() > 1.5
+
+
+def test_rows_of_zeros_are_no_agreement():
+    rng = np.random.default_rng(1)
+    views = [sparse.csr_array(rng.poisson(0.02, size=(300, 60)).astype(float)) for _ in range(6)]
+    spaces = [as_space(view, "cosine") for view in views]
+    lists = [space.nearest(10) for space in spaces]
+    assert view_agreement(lists).significant.any()
+    assert not view_agreement(fair_lists(spaces, lists)).significant.any()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "precomputed_distance"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_another_order_changes_ties_only(metric, masked):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(80, 3))
+    if metric == "precomputed_distance":
+        x = np.abs(x[:, :1] - x[:, :1].T)
+    seen = rng.random(80) < 0.7 if masked else None
+    space = as_space(x, metric, seen=seen)
+    order = rng.permutation(80)
+    np.testing.assert_array_equal(nearest_in_order(space, 6, order), space.nearest(6))
+    np.testing.assert_array_equal(nearest_in_order(RememberingSpace(space), 6, order), space.nearest(6))
+
+
+def test_real_agreement_of_discrete_views_is_found():
+    rng = np.random.default_rng(3)
+    y = rng.integers(5, size=400)
+    views = [np.eye(5)[np.where(rng.random(400) < 0.2, rng.integers(5, size=400), y)] for _ in range(3)]
+    spaces = [as_space(view, "euclidean") for view in views]
+    agreement = view_agreement(fair_lists(spaces, [space.nearest(10) for space in spaces]))
+    assert agreement.significant.sum() == 6

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ def agreement_of(shares):
     shares = np.array(shares, dtype=float)
     off = np.where(np.eye(len(shares)) > 0, np.nan, 1.0)
     p_values, shared = np.where(shares > 0.01, 0.0, 0.5) * off, 10 * shares * (1 - np.eye(len(shares)))
-    return Agreement(shares, 100 * shares * off, p_values, 0 * off, shared, 0.01)
+    n_seen = np.full(shares.shape, 500)
+    return Agreement(shares, 100 * shares * off, p_values, 0 * off, shared, n_seen, 0.01)
 
 
 def lists_of(views, k=10):
@@ -89,12 +92,19 @@ def test_views_much_alike_count_as_little_more_than_one(kin):
     np.fill_diagonal(kappa, 1)
     reliability = view_reliability(agreement_of(kappa))
     np.testing.assert_allclose(reliability.weights[0], reliability.weights[1])
+    # Their mutual agreement is not in the middle of the votes, so it does not raise their reliability.
+    np.testing.assert_allclose(reliability.values, 0.2, atol=0.03)
     told = 1 + kin**2 + 2 * 0.04
-    # Their mutual agreement raises their reliability by a vote that shrinks as they become one.
-    vote, others = (1 - kin**2) / told, 2 * 0.96 / 1.12
-    expected = (vote * kin + others * 0.2) / (vote + others)
-    np.testing.assert_allclose(reliability.values[0], expected)
-    np.testing.assert_allclose(reliability.weights[0] / reliability.weights[3], expected / 0.2 * 1.12 / told)
+    expected = reliability.values[0] / reliability.values[3] * 1.12 / told
+    np.testing.assert_allclose(reliability.weights[0] / reliability.weights[3], expected)
+
+
+@pytest.mark.parametrize("kin", [0.3, 0.8])
+def test_a_chance_link_does_not_let_noise_with_kin_win(kin):
+    kappa = np.array(in_groups([3, 2], [0.02, kin])[0].shares)
+    kappa[2, 3:] = kappa[3:, 2] = 0.011
+    reliability = view_reliability(agreement_of(kappa))
+    assert reliability.weights[3:].sum() < 0.35 * reliability.weights[:3].sum()
 
 
 def test_a_bad_view_does_not_become_good_by_being_told_twice():
@@ -112,12 +122,80 @@ def test_copies_are_no_evidence_even_if_there_is_no_other():
     np.testing.assert_array_equal(reliability.weights, [1, 0, 1])
 
 
-def test_groups_that_agree_among_themselves_only():
-    kappa = np.eye(5)
-    kappa[0, 1] = kappa[1, 0] = kappa[2, 3] = kappa[3, 2] = 0.3
-    reliability = view_reliability(agreement_of(kappa))
-    assert reliability.groups[0] == reliability.groups[1] != reliability.groups[2] == reliability.groups[3]
-    assert reliability.weights[4] == 0 and reliability.weights[:4].all()
+def in_groups(sizes, kappa):
+    """Views that agree within their group, by what is given for it, and with nobody else."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    shares = np.where(labels[:, None] == labels, np.asarray(kappa)[labels], 0.0)
+    np.fill_diagonal(shares, 1)
+    return agreement_of(shares), labels
+
+
+@pytest.mark.parametrize("kin", [0.1, 0.3, 0.5, 0.8])
+def test_two_views_of_noise_with_something_in_common_do_not_win_against_three(kin):
+    agreement, labels = in_groups([3, 2], [0.05, kin])
+    reliability = view_reliability(agreement)
+    np.testing.assert_array_equal(reliability.weights > 0, labels == 0)
+    np.testing.assert_array_equal(reliability.groups, labels)
+    np.testing.assert_array_equal(reliability.values[3:], 0)
+
+
+def test_between_groups_of_one_size_none_is_preferred():
+    agreement, labels = in_groups([2, 2, 1], [0.3, 0.05, 0.0])
+    reliability = view_reliability(agreement)
+    np.testing.assert_array_equal(reliability.groups, [0, 0, 1, 1, -1])
+    np.testing.assert_array_equal(reliability.weights > 0, labels < 2)
+    np.testing.assert_allclose(reliability.weights[:4], 1, atol=0.05)  # views much alike a little less
+
+
+def with_samples(n, seen_by, noise=0.1, d=2, seed=0):
+    """Views of the same points, each seen by a mask; a mask of None: seen by all, and noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    views = [
+        rng.normal(size=x.shape) if mask is None else x + noise * rng.normal(size=x.shape) for mask in seen_by
+    ]
+    seen = np.stack([np.ones(n, dtype=bool) if mask is None else mask for mask in seen_by], axis=1)
+    lists = [as_space(view, "euclidean", seen=seen[:, i]).nearest(8) for i, view in enumerate(views)]
+    return view_agreement(lists, seen)
+
+
+def test_views_that_share_no_samples_are_not_apart_for_that():
+    first, second = np.arange(300) < 150, np.arange(300) >= 150
+    reliability = view_reliability(with_samples(300, [first, first, second, second]))
+    np.testing.assert_array_equal(reliability.groups, 0)
+    assert np.all(reliability.weights > 0) and np.all(reliability.values > 0.3)
+
+
+def test_a_view_that_only_noise_can_be_compared_with_is_not_judged():
+    first, second = np.arange(300) < 150, np.arange(300) >= 150
+    reliability = view_reliability(with_samples(300, [first, first, second, None]))
+    assert reliability.weights[3] == 0 and np.all(reliability.weights[:3] > 0)
+    assert np.isnan(reliability.values[2])
+
+
+def test_of_copies_the_one_that_has_seen_more_is_heard():
+    rng = np.random.default_rng(0)
+    x, other = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
+    views = [x, x, x + 0.2 * rng.normal(size=x.shape), other]
+    seen = np.ones((200, 4), dtype=bool)
+    seen[60:, 0] = False
+    lists = [as_space(view, "euclidean", seen=seen[:, i]).nearest(8) for i, view in enumerate(views)]
+    agreement = view_agreement(lists, seen)
+    shares = agreement.shares.copy()
+    shares[0, 1] = shares[1, 0] = 1.0  # lists among fewer samples are not quite the same
+    reliability = view_reliability(dataclasses.replace(agreement, shares=shares))
+    np.testing.assert_array_equal(reliability.copy_of, [1, 1, 2, 3])
+    np.testing.assert_array_equal(reliability.weights > 0, [False, True, True, False])
+
+
+def test_copies_that_have_seen_different_samples_are_both_heard():
+    first, second = np.arange(300) < 200, np.arange(300) >= 100
+    agreement = with_samples(300, [first, second, np.ones(300, dtype=bool)])
+    shares = agreement.shares.copy()
+    shares[0, 1] = shares[1, 0] = 1.0
+    reliability = view_reliability(dataclasses.replace(agreement, shares=shares))
+    np.testing.assert_array_equal(reliability.copy_of, [0, 1, 2])
+    assert np.all(reliability.weights > 0)
 
 
 def test_a_view_that_agrees_less_counts_less():

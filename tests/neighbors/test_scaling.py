@@ -28,6 +28,24 @@ def test_features_that_stand_apart_are_rescaled_alone(metric, n_huge):
     np.testing.assert_allclose(result[:, found.features].std(axis=0), 1, rtol=0.15)
 
 
+def test_principal_components_are_left_alone():
+    x = normal(d=12) * 10.0 ** -np.arange(12)
+    for metric in ("euclidean", "manhattan"):
+        assert plan_rescaling(x, metric) is None
+    assert without_standing_apart(x) is x
+    assert plan_rescaling(x[:, ::-1], "euclidean").all_features
+
+
+def test_a_tiny_entry_makes_no_counts():
+    x = np.where(
+        np.random.default_rng(0).random((100, 200)) < 0.1, np.random.default_rng(1).random((100, 200)), 0
+    )
+    for tiny in (1e-20, 5e-324):
+        x[0, 0] = tiny
+        assert plan_rescaling(x, "cosine") is None
+    plan_rescaling(1e-200 * counts(), "cosine")  # squares that are 0 give no warning
+
+
 def test_spread_over_orders_of_magnitude_everything_is_scaled():
     x = normal(d=12) * 10.0 ** np.arange(12)
     found = plan_rescaling(x, "euclidean")
@@ -36,7 +54,7 @@ def test_spread_over_orders_of_magnitude_everything_is_scaled():
 
 
 def test_what_words_do_is_left_alone_under_cosine():
-    counts = normal(d=50) ** 2 * 2.0 ** -np.arange(50)
+    counts = normal(d=50) ** 2 * 2.0 ** np.arange(50)
     assert plan_rescaling(counts, "euclidean").all_features
     assert plan_rescaling(counts, "cosine") is None
 
@@ -82,7 +100,7 @@ def test_constant_features_and_rounding_do_not_count():
     x[:, 1] = 1e6 * (1 + 1e-15 * x[:, 1])
     x[:, 2] = 0
     assert plan_rescaling(x, "euclidean") is None
-    x *= 10.0 ** -np.arange(30.0)
+    x *= 10.0 ** np.arange(30.0)
     result = rescaled(x, plan_rescaling(x, "euclidean"))
     assert np.isfinite(result).all() and np.ptp(result[:, :3], axis=0).max() == 0
 

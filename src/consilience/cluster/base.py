@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from .. import threads
 from ..neighbors import RememberingSpace, Space, as_space, resolve_metrics
 from ..neighbors.scaling import Rescaling, plan_rescaling, rescaled, standard_scaled, without_standing_apart
 from ..views import Views
+from ..warned import warn
 from .progress import Progress
 from .spectral import assign_kmeans, spectral_embedding, unit_rows
 
@@ -267,7 +267,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 continue
             self._check_columns(views, i)
             if not self.metrics_[i].startswith("precomputed"):
-                array = self._scaled(array, views, i)
+                array = self._scaled(array, views, i, self.metrics_[i])
             _check_range(array, self.metrics_[i], name)
             space = as_space(array, self.metrics_[i], name=name, seen=seen, sample_ids=views.sample_ids)
             spaces.append(None if space.is_constant() else space)
@@ -280,9 +280,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 reason = "has seen fewer than two samples"
             else:
                 reason = "is constant: all samples look the same in it"
-            warnings.warn(
-                f"View {views.names[left_out]!r} {reason}. It is left out.", UserWarning, stacklevel=4
-            )
+            warn(f"View {views.names[left_out]!r} {reason}. It is left out.")
         return PreparedViews(
             spaces=tuple(space for space in spaces if space is not None),
             names=tuple(name for name, part in zip(views.names, taking_part, strict=True) if part),
@@ -291,21 +289,17 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             n_samples=views.n_samples,
         )
 
-    def _scaled(self, array: Any, views: Views, i: int) -> Any:
-        """Return a view's features on the scale asked for."""
+    def _scaled(self, array: Any, views: Views, i: int, metric: str) -> Any:
+        """Return a view's features on the scale asked for, to be measured by this metric."""
         seen, name = views.seen(i), views.names[i]
         if self.scale == "standard":
             return standard_scaled(array, seen)
         if self.scale == "auto":
-            _check_range(array, self.metrics_[i], name)
-            plan = plan_rescaling(array if seen is None else array[seen], self.metrics_[i])
+            _check_range(array, metric, name)
+            plan = plan_rescaling(array if seen is None else array[seen], metric)
             if plan is not None and len(plan.features):
-                warnings.warn(
-                    f"View {name!r} {_told(plan, views.feature_names[i])} Pass scale='none' to leave it as "
-                    "it is.",
-                    UserWarning,
-                    stacklevel=5,
-                )
+                told = _told(plan, views.feature_names[i])
+                warn(f"View {name!r} {told} Pass scale='none' to leave it as it is.")
             elif plan is not None:
                 logger.info("view %r holds counts: scale 'auto' takes their square roots", name)
             return rescaled(array, plan)

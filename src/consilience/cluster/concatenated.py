@@ -144,6 +144,7 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
         # Views are looked at one by one for whether they say anything, which is when their rows differ: even
         # rows that differ in length only turn a direction, once they stand beside others.
         metrics, self.metrics_ = self.metrics_, ("euclidean",) * views.n_views
+        self._metric_of_all = metrics[0]
         alone = super()._prepare(views)
         self.metrics_ = metrics
         arrays = [views.arrays[i] for i in np.flatnonzero(alone.taking_part)]
@@ -161,6 +162,9 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
                 "'euclidean'."
             )
         return dataclasses.replace(alone, spaces=(space,), names=(_NAME,), mask=None)
+
+    def _scaled(self, array: Any, views: Views, i: int, metric: str) -> Any:
+        return super()._scaled(array, views, i, self._metric_of_all)
 
     def _balance(self, x: Any, widths: Sequence[int], alone: PreparedViews) -> None:
         """Scale each view, in place, so that all contribute alike to what the metric measures."""

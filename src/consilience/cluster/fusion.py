@@ -77,7 +77,7 @@ class GraphFusion(UnifiedGraphClusterer):
                 neighbors = [one for one, kept in zip(neighbors, heard, strict=True) if kept]
             self._rows = np.ones((prepared.n_samples, len(neighbors)))
             if self.row_weights == "agreement":
-                self._rows = judged.rows(neighbors, heard, prepared.mask)
+                self._rows = judged.rows(heard, prepared.mask)
             rows = self._rows if prepared.mask is None else np.where(prepared.mask, self._rows, np.nan)
             self.row_reliability_ = prepared.expand(rows, np.nan)
         return neighbors, prepared
@@ -272,8 +272,8 @@ _PARAMETERS = """
         How far each two views agree about who is near whom, beyond chance: 0 for unrelated views, 1 for
         copies; NaN where there is nothing to compare.
     view_reliability_ : ndarray of shape (v,)
-        Mean agreement of each view with the others that agree with anyone, copies not counted; 0 for a view
-        that agrees with nobody, or says nothing.
+        Median agreement of each view with the others that are heard, copies not counted; 0 for a view that
+        agrees with nobody or says nothing, NaN if there is no other view, or too few samples to tell.
     row_reliability_ : ndarray of shape (n_samples, v)
         How much each row of a view counted, up to 1; NaN for a view left out or a sample not seen.
     view_names_ : ndarray of str of shape (v,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..neighbors import Agreement, ViewReliability, row_reliability, view_agreement, view_reliability
+from ..neighbors import (
+    Agreement,
+    ViewReliability,
+    fair_lists,
+    row_reliability,
+    view_agreement,
+    view_reliability,
+)
+from ..warned import warn
 from .base import PreparedViews
 
 logger = logging.getLogger(__name__)
@@ -33,6 +40,8 @@ class JudgedViews:
         How much each should count; 0: not at all.
     between, each : Agreement, ViewReliability
         Where that is from, for the views that take part.
+    lists : list of ndarray of shape (n, k)
+        Their neighbours, without regard to the order of the samples.
     """
 
     agreement: Matrix
@@ -40,21 +49,22 @@ class JudgedViews:
     weights: Matrix
     between: Agreement
     each: ViewReliability
+    lists: list[NDArray[Any]]
 
-    def rows(
-        self, neighbors: Sequence[NDArray[np.int32]], heard: NDArray[np.bool_], mask: Any
-    ) -> NDArray[np.float64]:
+    def rows(self, heard: NDArray[np.bool_], mask: Any) -> NDArray[np.float64]:
         """Return how much each row of the views that are heard should count."""
-        return row_reliability(neighbors, self.between.only(heard), mask)
+        lists = [one for one, kept in zip(self.lists, heard, strict=True) if kept]
+        return row_reliability(lists, self.between.only(heard), mask)
 
 
 def judge_views(neighbors: Sequence[NDArray[np.int32]], prepared: PreparedViews) -> JudgedViews:
     """Compare the views that take part by their neighbours."""
-    between = view_agreement(neighbors, prepared.mask)
+    lists = fair_lists(prepared.spaces, neighbors)
+    between = view_agreement(lists, prepared.mask)
     each = view_reliability(between)
     shares = prepared.expand(prepared.expand(between.shares, np.nan).T, np.nan)
     logger.info("reliability of %s: %s", ", ".join(prepared.names), each.values.round(4))
-    return JudgedViews(shares, prepared.expand(each.values), each.weights, between, each)
+    return JudgedViews(shares, prepared.expand(each.values), each.weights, between, each, lists)
 
 
 def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
@@ -63,28 +73,28 @@ def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
     is_copy = each.copy_of != np.arange(len(names))
     for copy in np.flatnonzero(is_copy).tolist():
         original = each.copy_of[copy]
-        _warn(
+        warn(
             f"View {names[copy]!r} is a copy of {names[original]!r}, or nearly: they share "
             f"{judged.between.shares[copy, original]:.0%} of their neighbours, beyond chance. It is left "
             "out; view_weights='uniform' keeps it."
         )
     could_agree = judged.between.comparable[np.ix_(heard, heard)].any()
     if not each.any_agree and could_agree:
-        _warn(_none_agree(int(heard.sum())))
-    silenced = names[~heard & ~is_copy]
-    if len(silenced):
-        _warn(_left_out(silenced.tolist(), _n_lost(prepared, heard)))
-    groups = [names[heard & (each.groups == group)].tolist() for group in np.unique(each.groups[heard])]
-    if each.any_agree and len(groups) > 1:
+        warn(_none_agree(int(heard.sum())))
+    silenced = ~heard & ~is_copy
+    if (silenced & (each.groups < 0)).any():
+        warn(_left_out(names[silenced & (each.groups < 0)].tolist(), _n_lost(prepared, heard)))
+    groups = [names[each.groups == group].tolist() for group in range(each.groups.max() + 1)]
+    if len(groups) > 1:
         told = "; ".join(", ".join(map(repr, group)) for group in groups)
-        _warn(
+        kept = names[heard & (each.groups >= 0)].tolist()
+        what = "None can be preferred, so all count alike."
+        if (silenced & (each.groups >= 0)).any():
+            what = f"Only the largest group is heard ({', '.join(map(repr, kept))})."
+        warn(
             f"The views fall into {len(groups)} groups that agree among themselves but not with each other "
-            f"({told}): they tell different stories. Cluster each group on its own."
+            f"({told}): they tell different stories. {what} Cluster each group on its own."
         )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=7)  # whoever called `fit`
 
 
 def _none_agree(v: int) -> str:

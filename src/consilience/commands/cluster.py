@@ -49,9 +49,17 @@ def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
     )
     with collected_warnings() as told:
         model.fit(views)
+    told = [_as_options(message) for message in told]
     for message in told:
         warnings.warn(message, stacklevel=2)
     return model, told
+
+
+def _as_options(message: str) -> str:
+    """Turn the advice of a warning, which speaks of parameters, into that for the command."""
+    return message.replace("view_weights='uniform'", "--view-weights uniform").replace(
+        "scale='none'", "--scale none"
+    )
 
 
 def write_results(folder: Path, model: Any, views: Views, summary: dict[str, Any]) -> None:

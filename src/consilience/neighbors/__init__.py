@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .agreement import Agreement, view_agreement
+from .agreement import Agreement, fair_lists, view_agreement
 from .features import DenseSpace, SparseSpace
 from .matrices import MetricSpace, PrecomputedSpace
 from .metric import PRECOMPUTED, metric_names, resolve_metrics
@@ -22,6 +22,7 @@ __all__ = [
     "Space",
     "ViewReliability",
     "as_space",
+    "fair_lists",
     "metric_names",
     "resolve_metrics",
     "row_reliability",

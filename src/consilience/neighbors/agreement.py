@@ -15,6 +15,10 @@ second whether that can be chance. Lists that crowd around a few samples (hubs) 
 they make the variance larger. Counts are skewed, hubs make them more so: p-values are those of the Gamma
 distribution of that mean and variance, which has a heavier tail than the normal one.
 
+Where many samples are equally near, in views of few different rows, which of them are named is decided by
+the order of the samples. That order is the same in all views, and would pass for agreement: `fair_lists`
+draws lots among them instead.
+
 References
 ----------
 .. [1] L. Hubert, J. Schultz, "Quadratic Assignment as a General Data Analysis Strategy", British Journal of
@@ -33,10 +37,14 @@ from scipy.stats import gamma
 
 from .. import threads
 from .overlap_kernels import count_shared, mark_mutual
+from .spaces import Space, nearest_in_order
 
 LEVEL = 0.01  # chance that any two unrelated views, of all pairs, are said to agree
 _FEWEST = 4  # samples that two views must have in common for their agreement to have a variance
 _GRAIN = 2048  # samples
+_MANY_TIES = 0.01  # share of the samples
+_WIDER = 10  # times as many neighbours are looked at where there are ties
+_EQUAL = 1e-11  # relative difference of distances that count as equal
 
 Index = NDArray[np.integer[Any]]
 Matrix = NDArray[np.float64]
@@ -61,6 +69,8 @@ class Agreement:
         What the p-value of copies would be: with a handful of samples, not even that is small.
     shared : ndarray of shape (v, v)
         Mean number of neighbours in common, per sample that both have seen; the diagonal is 0.
+    n_seen : ndarray of shape (v, v)
+        Number of samples that two views have both seen; on the diagonal, that each has seen.
     level : float
         The chance, with unrelated views, that any pair is called significant.
     """
@@ -70,6 +80,7 @@ class Agreement:
     p_values: Matrix
     least_p_values: Matrix
     shared: Matrix
+    n_seen: NDArray[np.intp]
     level: float
 
     def only(self, kept: NDArray[np.bool_]) -> Agreement:
@@ -84,6 +95,7 @@ class Agreement:
             self.p_values[chosen],
             self.least_p_values[chosen],
             self.shared[chosen],
+            self.n_seen[chosen],
             level,
         )
 
@@ -164,7 +176,89 @@ def view_agreement(
     for matrix in (shares, z_scores, p_values, least_p_values, shared):
         above = np.triu_indices(v, 1)
         matrix[above] = matrix.T[above]
-    return Agreement(shares, z_scores, p_values, least_p_values, shared, LEVEL if level is None else level)
+    n_seen = np.full((v, v), n) if seen is None else seen.T.astype(np.intp) @ seen.astype(np.intp)
+    level = LEVEL if level is None else level
+    return Agreement(shares, z_scores, p_values, least_p_values, shared, n_seen, level)
+
+
+def fair_lists(spaces: Sequence[Space], neighbors: Sequence[Index]) -> list[Index]:
+    """Return neighbour lists that say nothing of the order of the samples.
+
+    Parameters
+    ----------
+    spaces : sequence of Space
+        The views.
+    neighbors : sequence of ndarray of shape (n, k)
+        Their lists, in which of equally near samples the first come first.
+
+    Returns
+    -------
+    list of ndarray of shape (n, k)
+        The same lists for views without many ties; for others of a second, wider search, in which lots are
+        drawn among the samples that are as near as the last one named.
+
+    Examples
+    --------
+    Two views of mere noise, in which all samples of a kind are equally near:
+
+    >>> import numpy as np
+    >>> from consilience.neighbors import as_space, fair_lists, view_agreement
+    >>> rng = np.random.default_rng(0)
+    >>> spaces = [as_space(np.eye(4)[rng.integers(4, size=300)], "euclidean") for _ in range(2)]
+    >>> lists = [space.nearest(10) for space in spaces]
+    >>> bool(view_agreement(lists).significant.any())
+    True
+    >>> bool(view_agreement(fair_lists(spaces, lists)).significant.any())
+    False
+    """
+    return [
+        _drawn_lists(space, len(lists), lists.shape[1], np.random.default_rng([len(lists), i]))
+        if _has_ties(space, lists)
+        else lists
+        for i, (space, lists) in enumerate(zip(spaces, neighbors, strict=True))
+    ]
+
+
+def _has_ties(space: Space, lists: Index) -> bool:
+    """Say whether the last two neighbours of many samples are equally near."""
+    n, k = lists.shape
+    if k < 2:
+        return False
+    last = np.sort(lists[:, -2:], axis=1)
+    values = _distances(space, last)
+    values = values[np.isfinite(values).all(axis=1)]
+    equal = np.abs(values[:, 0] - values[:, 1]) <= _EQUAL * np.abs(values).max(axis=1)
+    return bool(equal.sum() > _MANY_TIES * n)
+
+
+def _drawn_lists(space: Space, n: int, k: int, rng: np.random.Generator) -> Index:
+    """Return lists of k neighbours, drawn by lot from those that are as near as the last one.
+
+    Of very many equally near ones some are looked at, the first in an order of this view's own.
+    """
+    wide = np.sort(nearest_in_order(space, min(n - 1, _WIDER * k), rng.permutation(n)), axis=1)
+    values = _distances(space, wide)
+    last = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
+    tolerance = _EQUAL * np.where(np.isfinite(last), np.abs(last), 0.0)
+    rank = np.where(values < last - tolerance, 0.0, np.where(values <= last + tolerance, 1.0, 2.0))
+    rank[np.isinf(values)] = 3.0
+    chosen = np.argsort(rank + rng.random(wide.shape), axis=1)[:, :k]
+    return np.take_along_axis(wide, chosen, axis=1)
+
+
+def _distances(space: Space, lists: Index) -> NDArray[Any]:
+    """Return how far the samples of ascending lists are, infinite for a sample itself ("no neighbour")."""
+    n, k = lists.shape
+    values = space.on_edges(_Pairs(np.arange(0, n * k + 1, k), lists.ravel())).reshape(n, k)
+    values = values if space.kind == "distance" else -values
+    return np.where(lists == np.arange(n)[:, None], np.inf, values)
+
+
+class _Pairs:
+    """Edges in compressed rows, as many from each sample."""
+
+    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
+        self.indptr, self.indices = indptr, indices
 
 
 def sorted_lists(neighbors: Sequence[Index]) -> Index:

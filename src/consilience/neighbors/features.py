@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -106,6 +107,12 @@ class DenseSpace:
         """Say whether all rows are the same, or under cosine point the same way."""
         return rows_are_equal(self.x, self.cosine)
 
+    def permuted(self, order: NDArray[np.intp]) -> DenseSpace:
+        """Return the space of the same samples in another order."""
+        other = copy.copy(self)
+        other.x, other.blank = self.x[order], self.blank[order]
+        return other
+
 
 class SparseSpace:
     """Euclidean or cosine distance on features in CSR form, which are never made dense."""
@@ -160,6 +167,12 @@ class SparseSpace:
     def is_constant(self) -> bool:
         """Say whether all rows are the same, or under cosine point the same way."""
         return sparse_rows_are_equal(self.x, self.cosine)
+
+    def permuted(self, order: NDArray[np.intp]) -> SparseSpace:
+        """Return the space of the same samples in another order."""
+        other = copy.copy(self)
+        other.x, other.blank = sparse.csr_array(self.x[order]), self.blank[order]
+        return other
 
 
 def _mean_over_pairs(x: Any, blank: NDArray[np.bool_], cosine: bool) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
@@ -92,6 +94,12 @@ class MetricSpace:
         """Say whether all rows are the same."""
         return sparse_rows_are_equal(self.x) if sparse.issparse(self.x) else rows_are_equal(self.x)
 
+    def permuted(self, order: NDArray[np.intp]) -> MetricSpace:
+        """Return the space of the same samples in another order."""
+        other = copy.copy(self)
+        other.x = self.x[order]
+        return other
+
 
 class PrecomputedSpace:
     """Distances or similarities that the user brings, as an n x n matrix; similarities may be sparse.
@@ -150,6 +158,13 @@ class PrecomputedSpace:
         first = self.matrix[0, n - 1]
         return all(
             np.all(row[:i] == first) and np.all(row[i + 1 :] == first) for i, row in enumerate(self.matrix)
+        )
+
+    def permuted(self, order: NDArray[np.intp]) -> PrecomputedSpace:
+        """Return the space of the same samples in another order."""
+        matrix = self.matrix[order][:, order]
+        return PrecomputedSpace(
+            sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix, self.kind, self.squared
         )
 
 

@@ -1,17 +1,23 @@
 r"""From agreement to trust: how much each view counts, and each of its rows.
 
 **Views.** :math:`\kappa_{ij}` being how far two views agree (see `agreement`; 0 where it may be chance), the
-reliability of a view is its mean agreement with the others that agree with anyone,
+reliability of a view is the median of its agreement with the others that are heard, by their votes
 
 .. math::
 
-    r_i = \frac{\sum_j u_{ij} \kappa_{ij}}{\sum_j u_{ij}}, \qquad
+    r_i = \operatorname{median}_j (\kappa_{ij}; u_{ij}), \qquad
     u_{ij} = \frac{1 - \kappa_{ij}^2}{m_j}, \qquad m_j = 1 + \sum_{l \neq j} \kappa_{jl}^2,
 
-in which a view has the less of a vote the more it is a copy: of the one that it votes on (the numerator of
-u) or of others who vote too (m, which is the number of times a view is told: 1 on its own, 2 with a copy).
-It enters the model with the weight :math:`r_i / m_i`, so that views much alike count as little more than
-one. Of views that agree further than 0.9 only the first is heard, and they are no evidence for each other.
+but at least a tenth of the mean. So it takes half of the votes to be relied on. A view has the less of a vote
+the more it is a copy: of the one that it votes on (the numerator of u) or of others who vote too (m, which
+is the number of times a view is told: 1 on its own, 2 with a copy). It enters the model with the weight
+:math:`r_i / m_i`, so that views much alike count as little more than one. Of views that agree further than
+0.9 only one is heard, and they are no evidence for each other. Views with too few samples in common to tell
+have no vote on each other.
+
+Two views of noise that have something in common agree, too, if with nobody else. So if the views fall into
+groups that agree among themselves only, the group that is told most often by different views is heard,
+:math:`\sum 1 / m`, if it is ahead by half a view or more; otherwise none can be preferred.
 
 **Rows.** A view may be right about most samples and wrong about some. Sample s has :math:`t` neighbours in
 the view that other views confirm, counted by their votes u, where an average sample has :math:`e`. With few
@@ -39,6 +45,7 @@ from .agreement import Agreement, Index, sorted_lists
 from .overlap_kernels import sum_shared
 
 COPY = 0.9  # views that agree further than this are one view told twice, and no evidence for each other
+AHEAD = 0.5  # views that a group must be larger by to be preferred to another
 LEAST_TRUST = 0.01  # so that every row counts for something
 _GRAIN = 2048  # samples
 
@@ -52,24 +59,25 @@ class ViewReliability:
     Attributes
     ----------
     values : ndarray of shape (v,)
-        Mean agreement with the other views that agree with anyone; 0 for a view that agrees with nobody, NaN
+        Median agreement with the other views that are heard; 0 for a view that agrees with none of them, NaN
         for one with too few samples to tell.
     weights : ndarray of shape (v,)
-        How much each view should count: 0 for one that agrees with nobody and for a copy, and mean 1 over
-        the others; 1 for one with too few samples to tell.
+        How much each view should count, with mean 1 over those that are heard: 0 for one that agrees with
+        none of them and for a copy, 1 for one with too few samples to tell.
     copy_of : ndarray of int of shape (v,)
-        The first view that a view is a copy of, or nearly; its own number if it is none.
+        The view that a view is a copy of, or nearly; its own number if it is none.
     any_agree : bool
-        Whether any two views agree that are not copies; if not, all have a weight but copies.
+        Whether any two views agree that are not copies; if not, all are heard but copies.
     groups : ndarray of int of shape (v,)
-        Views in different groups do not agree, directly or through others.
+        Views in different groups do not agree, directly or through others; -1 for copies, for views that
+        agree with nobody, and for those with too few samples to tell.
     """
 
     values: Vector
     weights: Vector
     copy_of: NDArray[np.intp]
     any_agree: bool
-    groups: NDArray[np.int32]
+    groups: NDArray[np.intp]
 
 
 def view_reliability(agreement: Agreement) -> ViewReliability:
@@ -80,39 +88,82 @@ def view_reliability(agreement: Agreement) -> ViewReliability:
     Two views that agree, a copy of the first, and one that says something else:
 
     >>> import numpy as np
-    >>> from consilience.neighbors import Agreement, view_reliability
-    >>> shares = np.array([[1, 0.4, 1, 0], [0.4, 1, 0.4, 0], [1, 0.4, 1, 0], [0, 0, 0, 1]])
-    >>> p_values, least = np.where(shares == 0, 0.5, 0.0), np.zeros((4, 4))
-    >>> p_values[np.diag_indices(4)] = least[np.diag_indices(4)] = np.nan
-    >>> agreement = Agreement(shares, 100 * shares, p_values, least, 10 * shares, 0.01)
-    >>> reliability = view_reliability(agreement)
-    >>> reliability.values
-    array([0.4, 0.4, 0.4, 0. ])
+    >>> from consilience.neighbors import as_space, view_agreement, view_reliability
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 2))
+    >>> views = [x, x + 0.3 * rng.normal(size=x.shape), 2 * x, rng.normal(size=(200, 2))]
+    >>> lists = [as_space(view, "euclidean").nearest(10) for view in views]
+    >>> reliability = view_reliability(view_agreement(lists))
+    >>> reliability.values.round(2)
+    array([0.39, 0.39, 0.39, 0.  ])
     >>> reliability.weights, reliability.copy_of
     (array([1., 1., 0., 0.]), array([0, 1, 0, 3]))
     """
-    kappa = _beyond_doubt(agreement)
-    _, groups = connected_components(sparse.csr_array(kappa > 0))
-    _, told_twice = connected_components(sparse.csr_array(kappa > COPY))
-    _, first, copy_of = np.unique(told_twice, return_index=True, return_inverse=True)
-    copy_of = first[copy_of.ravel()]
-    # A copy of a view that is confirmed is confirmed, and confirms.
-    confirmed = (kappa > 0) & (copy_of[:, None] != copy_of)
-    agreeing = np.isin(copy_of, copy_of[confirmed.any(axis=1)])
+    kappa, comparable = _beyond_doubt(agreement), agreement.comparable
+    v = len(kappa)
+    copy_of = _find_copies(kappa, agreement.n_seen)
+    original = copy_of == np.arange(v)
+    evidence = (kappa > 0) & (kappa <= COPY) & np.outer(original, original)
+    agreeing = np.asarray(evidence.any(axis=1))
     any_agree = bool(agreeing.any())
-    unknown = ~agreement.comparable.any(axis=1)
-    first_told = copy_of == np.arange(len(kappa))
-    judged = (agreeing | (not any_agree)) & first_told & ~unknown
-    kappa = kappa * np.outer(judged, judged)
-    votes = _votes(kappa) * judged
+    groups = _find_groups(evidence, comparable, agreeing)
+    heard, preferred = agreeing, any_agree
+    if any_agree:
+        sizes = np.bincount(groups[agreeing], weights=1 / _times_told(kappa * evidence)[agreeing])
+        ranked = np.sort(sizes)
+        preferred = len(sizes) == 1 or ranked[-1] >= ranked[-2] + AHEAD
+        if preferred:
+            heard = agreeing & (groups == np.argmax(sizes))
+    # Nobody who is heard can tell of these, for want of common samples.
+    unknown = original & ~heard & ~(comparable & heard).any(axis=1)
+    if not any_agree:
+        heard, unknown = original & comparable.any(axis=1), original & ~comparable.any(axis=1)
+    kappa = kappa * np.outer(heard, heard)
+    votes = _votes(kappa) * (heard & comparable)
     total = votes.sum(axis=1)
-    values = np.divide((votes * kappa).sum(axis=1), total, out=np.ones(len(total)), where=total > 0)
-    weights = (values if any_agree else 1.0) * judged / _times_told(kappa)
-    if judged.any():
-        weights /= weights[judged].mean()
-    weights[unknown & first_told] = 1.0
-    values = np.where(unknown, np.nan, (values * judged)[copy_of])
-    return ViewReliability(values, weights, copy_of, any_agree, groups)
+    means = np.divide((votes * kappa).sum(axis=1), total, out=np.zeros(v), where=total > 0)
+    medians = np.array([_weighted_median(k, u) for k, u in zip(kappa, votes, strict=True)])
+    values = np.maximum(medians, means / 10) * heard
+    weights = (values if preferred else 1.0) * heard / _times_told(kappa)
+    if heard.any():
+        weights = weights / weights[heard].mean()
+    weights[unknown] = 1.0
+    values[unknown] = np.nan
+    return ViewReliability(values[copy_of], weights, copy_of, any_agree, groups)
+
+
+def _weighted_median(values: Vector, weights: Vector) -> float:
+    """Return the value in the middle of the weights, interpolated; 0 without any."""
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order][weights[order] > 0], weights[order][weights[order] > 0]
+    if not len(values):
+        return 0.0
+    return float(np.interp(0.5, (np.cumsum(weights) - weights / 2) / weights.sum(), values))
+
+
+def _find_copies(kappa: Vector, n_seen: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return for each view the one that it is a copy of, which has seen all that it has; or itself."""
+    copy_of = np.arange(len(kappa))
+    originals: list[int] = []
+    for i in np.argsort(-np.diag(n_seen), kind="stable").tolist():
+        for j in originals:
+            if kappa[i, j] > COPY and n_seen[i, j] == n_seen[i, i]:
+                copy_of[i] = j
+                break
+        else:
+            originals.append(i)
+    return copy_of
+
+
+def _find_groups(
+    evidence: NDArray[np.bool_], comparable: NDArray[np.bool_], agreeing: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Return the group of each view that agrees with any; what cannot be compared is not apart for that."""
+    together = (evidence | ~comparable) & np.outer(agreeing, agreeing)
+    _, labels = connected_components(sparse.csr_array(together))
+    groups = np.full(len(agreeing), -1, dtype=np.intp)
+    groups[agreeing] = np.unique(labels[agreeing], return_inverse=True)[1]
+    return groups
 
 
 def row_reliability(
@@ -154,6 +205,8 @@ def row_reliability(
     everywhere = np.ones((n, v), dtype=bool) if seen is None else seen
     kappa = _beyond_doubt(agreement)
     votes = np.where(kappa > 0, _votes(kappa), 0.0)
+    if (votes.sum(axis=1) > 0).sum() < 3:
+        return trust
     lists, found, foreseen = sorted_lists(neighbors), np.zeros((n, v)), np.zeros((n, v))
     threads.for_ranges(
         lambda a, b: sum_shared(lists, everywhere, votes, agreement.shared, a, b, found, foreseen),

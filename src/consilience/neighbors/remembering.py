@@ -6,6 +6,7 @@ import hashlib
 from collections import OrderedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .spaces import Edges, Floats, Index, Space
 
@@ -35,6 +36,7 @@ class RememberingSpace:
         self._on_edges: OrderedDict[bytes, Floats] = OrderedDict()
         self._mean: float | None = None
         self._is_constant: bool | None = None
+        self._permuted: dict[bytes, RememberingSpace] = {}
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others; fewer than were asked for before are the first of those."""
@@ -65,3 +67,10 @@ class RememberingSpace:
         if self._is_constant is None:
             self._is_constant = self.space.is_constant()
         return self._is_constant
+
+    def permuted(self, order: NDArray[np.intp]) -> Space:
+        """Return the space of the same samples in another order; it remembers what it was asked, too."""
+        key = order.tobytes()
+        if key not in self._permuted:
+            self._permuted = {key: RememberingSpace(self.space.permuted(order))}
+        return self._permuted[key]

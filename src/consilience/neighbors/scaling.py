@@ -16,6 +16,9 @@ A view is *dominated*, with or without features that stand apart, if fewer than 
 than about an eighth, e < 1 + (d - 1) / 8: the variances are spread over orders of magnitude. All features are
 brought to unit variance.
 
+Where the variances fall from column to column nothing is rescaled: these are principal components or the
+like, whose variances are no accident of units.
+
 Under the cosine metric a feature counts by its mean square instead. There only features that stand apart
 are rescaled: that few words are much more frequent than the rest is in the nature of words. But a word that
 is used ten times does not say ten times as much. Views of *counts*, mostly zeros and otherwise whole numbers
@@ -116,7 +119,8 @@ def plan_rescaling(array: Any, metric: str) -> Rescaling | None:
     if metric not in _AFFECTED:
         return None
     variances = _variances(array)
-    if not np.isfinite(variances).all():  # too large for numbers; whoever measures distances will say so
+    # Not finite: too large for numbers, and whoever measures distances will say so.
+    if not np.isfinite(variances).all() or _falls(variances):
         return None
     found = _standing_apart(variances)
     if found is not None or not _dominated(variances):
@@ -155,7 +159,8 @@ def _are_counts(array: Any) -> bool:
         return False
     values = array.data if sparse.issparse(array) else array
     values = values[values > 0].astype(np.float64)
-    if not len(values) or values.max() == values.min():
+    # Whole numbers of more than so many digits are no counts, but numbers of any kind.
+    if not len(values) or values.max() == values.min() or values.max() > 1e6 * values.min():
         return False
     numbers = values / values.min()
     return bool(np.all(np.abs(numbers - np.round(numbers)) <= 1e-6))
@@ -175,7 +180,8 @@ def _rooted(array: Any, but: NDArray[np.intp]) -> Any:
 def without_standing_apart(array: Any) -> Any:
     """Return the view without the columns that stand apart, to look at what it is otherwise."""
     variances = _variances(array)
-    found = _standing_apart(variances) if np.isfinite(variances).all() else None
+    finite = bool(np.isfinite(variances).all())
+    found = _standing_apart(variances) if finite and not _falls(variances) else None
     if found is None:
         return array
     return array[:, np.setdiff1d(np.arange(array.shape[1]), found.features)]
@@ -205,8 +211,16 @@ def _dominated(sizes: Vector) -> bool:
     return _n_effective(sizes) < min(FEW_FEATURES, 1 + SHARE_OF_FEATURES * (n_varying - 1))
 
 
+def _falls(variances: Vector) -> bool:
+    """Say whether three or more variances fall from column to column, as those of principal components."""
+    return len(variances) > 2 and bool(np.all(np.diff(variances) <= 0))
+
+
 def _n_effective(sizes: Vector) -> float:
-    shares = sizes / sizes.max()
+    largest = sizes.max()
+    if largest == 0:
+        return 0.0
+    shares = sizes / largest
     return float(shares.sum() ** 2 / (shares**2).sum())
 
 

@@ -55,6 +55,17 @@ class Space(Protocol):
     def is_constant(self) -> bool:
         """Say whether all samples look the same."""
 
+    def permuted(self, order: NDArray[np.intp]) -> Space:
+        """Return the space of the same samples in another order."""
+
+
+def nearest_in_order(space: Space, k: int, order: NDArray[np.intp]) -> Index:
+    """Return each sample's k nearest others; of equally near ones those that come first in the order."""
+    found = space.permuted(order).nearest(k)
+    result = np.empty_like(found)
+    result[order] = order[found]
+    return result
+
 
 class SeenSpace:
     """A space that has seen only some of the samples; the others have no neighbours in it.
@@ -100,6 +111,11 @@ class SeenSpace:
     def is_constant(self) -> bool:
         """Say whether all samples seen look the same."""
         return self.space.is_constant()
+
+    def permuted(self, order: NDArray[np.intp]) -> SeenSpace:
+        """Return the space of the same samples in another order."""
+        number = np.cumsum(self.seen) - 1  # of each sample among those seen
+        return SeenSpace(self.space.permuted(number[order[self.seen[order]]]), self.seen[order])
 
 
 class _CompressedRows:
