@@ -397,7 +397,7 @@ def test_a_setting_is_measured_under_its_constants():
         float
     )
     views = Views([words * rng.lognormal(0, 2, size=(80, 1)) for _ in range(2)])
-    share = ("consilience.neighbors.metric", "SPARSE_SHARE")
+    share = ("consilience.neighbors.scaling", "SPARSE_SHARE")
     settings = {
         "shipped": Setting(),
         "cosine": Setting({}, {share: 0.5}),

@@ -96,7 +96,7 @@ class SharedViews:
     --------
     >>> from consilience import SimilarityGraphFusion, make_multiview
     >>> from consilience.cluster import SharedViews
-    >>> shared = SharedViews(make_multiview(100, n_clusters=3, separation=2.0, random_state=0).views)
+    >>> shared = SharedViews(make_multiview(100, n_clusters=3, separation=4.0, random_state=0).views)
     >>> for beta in (0.1, 1, 10):
     ...     labels = SimilarityGraphFusion(n_clusters=3, beta=beta, random_state=0).fit(shared).labels_
     """

@@ -83,8 +83,10 @@ class GraphFusion(UnifiedGraphClusterer):
         return neighbors, prepared
 
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
-        rows = self._rows
-        trust = None if np.all(rows == 1) else (rows[edges.rows] * rows[edges.indices]).T
+        starts, ends = edges.rows, edges.indices
+        trust = None
+        if np.any(self._rows != 1):
+            trust = np.stack([view[starts] * view[ends] for view in np.ascontiguousarray(self._rows.T)])
         problem = pose(
             weights,
             beta=self.beta,
@@ -213,17 +215,18 @@ _PARAMETERS = """
     scale : {"auto", "none", "standard"}, default="auto"
         "auto" rescales only what dominates a view, with a warning: a few features whose spread stands far
         apart from that of all others, or all of them if fewer than 10 carry the view; and takes counts by
-        their square roots where the metric is cosine. "standard" scales each feature to unit variance,
-        "none" leaves all as they are.
+        their square roots where the metric is cosine. Only for Euclidean, Manhattan and cosine distances.
+        "standard" scales each feature to unit variance, "none" leaves all as they are.
     beta : float, default=1.0
         What inconsistency costs.
     gamma : float, default=100.0
         What it costs that two views are inconsistent on the same edge.
     view_weights : "agreement", "uniform", None, array-like of shape (v,) or dict, default="agreement"
         How much each view counts (the paper's lambda). "agreement": by how far its neighbours are, beyond
-        chance, those of the other views; a view that agrees with nobody is left out, with a warning, and
-        copies of a view count as one. Of two views neither can be preferred: they count alike. "uniform",
-        or None: all views count alike, and none is left out. Or numbers from 1e-9 to 1e9.
+        chance, those of the other views; a view that agrees with nobody is left out, with a warning, as are
+        copies of a view and the smaller of two groups that do not agree. Of two views neither can be
+        preferred: they count alike. "uniform", or None: all views count alike, and none is left out. Or
+        numbers from 1e-9 to 1e9.
     row_weights : {"agreement", "uniform"}, default="agreement"
         How much each row of a view counts, within its view. "agreement", with three views or more: less,
         where hardly any of the sample's neighbours are confirmed by another view. "uniform": all alike.

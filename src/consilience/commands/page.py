@@ -25,9 +25,10 @@ pre { overflow-x: auto; }
 
 
 VIEW_NOTE = (
-    "Reliability: how far a view's neighbours are those of the other views, beyond chance; a view at 0 "
-    "agrees with nobody and is left out. Contribution: its share of the unified graph. Inconsistent share: "
-    "the part of its own edge weights that the other views do not confirm."
+    "Reliability: how far a view's neighbours are those of the other views, beyond chance. A view at 0 "
+    "agrees with nobody: it is left out, if any others agree. So is a copy of another view. Contribution: a "
+    "view's share of the unified graph. Inconsistent share: the part of its own edge weights that the other "
+    "views do not confirm."
 )
 
 

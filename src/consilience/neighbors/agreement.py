@@ -42,8 +42,8 @@ from .spaces import Space, nearest_in_order
 LEVEL = 0.01  # chance that any two unrelated views, of all pairs, are said to agree
 _FEWEST = 4  # samples that two views must have in common for their agreement to have a variance
 _GRAIN = 2048  # samples
-_MANY_TIES = 0.01  # share of the samples
-_WIDER = 10  # times as many neighbours are looked at where there are ties
+_MANY_TIES = 0.2  # share of the samples whose last two neighbours are equally near
+_WIDER = 3  # times as many neighbours are looked at where there are ties
 _EQUAL = 1e-11  # relative difference of distances that count as equal
 
 Index = NDArray[np.integer[Any]]
