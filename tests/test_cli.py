@@ -291,6 +291,26 @@ def test_real_files_give_the_scores_that_python_gives(dataset, here, capsys, nam
     assert told["scores"]["ACC"] == pytest.approx(accuracy(y, model.labels_))
 
 
+def test_weighing_and_scaling_can_be_turned_off(here, capsys):
+    rng = np.random.default_rng(0)
+    for name in "ab":
+        np.savetxt(
+            f"{name}.csv", np.repeat([0.0, 9.0], 20)[:, None] + rng.normal(size=(40, 3)), delimiter=","
+        )
+    np.savetxt("noise.csv", rng.normal(size=(40, 3)), delimiter=",")
+    words = ["cluster", "a.csv", "b.csv", "noise.csv", "--clusters", 2, "--neighbors", 10, "--force"]
+    assert run(*words) == 0
+    told = capsys.readouterr()
+    assert "left out" in told.out and "--view-weights uniform keeps it" in told.err
+    assert run(*words, "--view-weights", "uniform", "--row-weights", "uniform", "--scale", "none") == 0
+    told = capsys.readouterr()
+    assert "left out" not in told.out + told.err
+    summary = json.loads(Path("consilience-result/summary.json").read_text())
+    assert [row["weight"] for row in summary["views"]] == [1, 1, 1]
+    assert summary["parameters"]["scale"] == "none"
+    assert run(*words, "--view-weights", "fair") == 2
+
+
 def commands_shown():
     """Return every command line of README and documentation that can be run as it stands.
 

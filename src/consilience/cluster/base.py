@@ -17,7 +17,14 @@ from sklearn.utils import check_random_state
 
 from .. import threads
 from ..neighbors import RememberingSpace, Space, as_space, resolve_metrics
-from ..neighbors.scaling import Rescaling, plan_rescaling, rescaled, standard_scaled, without_standing_apart
+from ..neighbors.scaling import (
+    Rescaling,
+    plan_rescaling,
+    rescaled,
+    standard_scaled,
+    thinned,
+    without_standing_apart,
+)
 from ..views import Views
 from ..warned import warn
 from .progress import Progress
@@ -215,7 +222,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         parts = _seen_parts(views)
         if self.scale == "auto":  # what will be rescaled does not say what the view is
             parts = [
-                part if square else without_standing_apart(part)
+                part if square else without_standing_apart(thinned(part))
                 for part, square in zip(parts, views.pairwise, strict=True)
             ]
         self.metrics_ = resolve_metrics(self.metric, parts, views.names)
@@ -295,6 +302,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         if self.scale == "standard":
             return standard_scaled(array, seen)
         if self.scale == "auto":
+            array = thinned(array) if metric in ("euclidean", "cosine") else array
             _check_range(array, metric, name)
             plan = plan_rescaling(array if seen is None else array[seen], metric)
             if plan is not None and len(plan.features):

@@ -65,21 +65,33 @@ class GraphFusion(UnifiedGraphClusterer):
         self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews, progress: Progress
     ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
         """Leave out the views that agree with nobody; set what the others count, and their rows."""
+        v = len(prepared.taking_part)
+        self._weights = self._given_weights[prepared.taking_part]
+        self._rows = np.ones((prepared.n_samples, len(neighbors)))
+        self.view_agreement_, self.view_reliability_ = np.full((v, v), np.nan), np.full(v, np.nan)
         with progress.stage("agreement"):
-            judged = judge_views(neighbors, prepared)
-            self.view_agreement_, self.view_reliability_ = judged.agreement, judged.reliability
-            weights = judged.weights if self._by_agreement else self._given_weights[prepared.taking_part]
-            if self._by_agreement:
-                warn_about(judged, prepared)
-            self._weights, heard = weights[weights > 0], weights > 0
-            if not heard.all():
-                prepared = prepared.only(heard)
-                neighbors = [one for one, kept in zip(neighbors, heard, strict=True) if kept]
-            self._rows = np.ones((prepared.n_samples, len(neighbors)))
-            if self.row_weights == "agreement":
-                self._rows = judged.rows(heard, prepared.mask)
-            rows = self._rows if prepared.mask is None else np.where(prepared.mask, self._rows, np.nan)
-            self.row_reliability_ = prepared.expand(rows, np.nan)
+            if self._by_agreement or self.row_weights == "agreement":
+                neighbors, prepared = self._weigh(neighbors, prepared)
+        rows = self._rows if prepared.mask is None else np.where(prepared.mask, self._rows, np.nan)
+        self.row_reliability_ = prepared.expand(rows, np.nan)
+        return neighbors, prepared
+
+    def _weigh(
+        self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews
+    ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
+        """Weigh views and rows by agreement, as far as that is asked for."""
+        judged = judge_views(neighbors, prepared)
+        self.view_agreement_, self.view_reliability_ = judged.agreement, judged.reliability
+        heard = np.ones(len(neighbors), dtype=bool)
+        if self._by_agreement:
+            warn_about(judged, prepared)
+            heard = judged.weights > 0
+            self._weights = judged.weights[heard]
+            prepared = prepared if heard.all() else prepared.only(heard)
+            neighbors = [one for one, kept in zip(neighbors, heard, strict=True) if kept]
+            self._rows = self._rows[:, heard]
+        if self.row_weights == "agreement":
+            self._rows = judged.rows(heard, prepared.mask)
         return neighbors, prepared
 
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
@@ -273,10 +285,11 @@ _PARAMETERS = """
         Weight times scale, as shares: how much of the unified graph comes from each view.
     view_agreement_ : ndarray of shape (v, v)
         How far each two views agree about who is near whom, beyond chance: 0 for unrelated views, 1 for
-        copies; NaN where there is nothing to compare.
+        copies; NaN where there is nothing to compare, or nothing is to be weighed by agreement.
     view_reliability_ : ndarray of shape (v,)
         Median agreement of each view with the others that are heard, copies not counted; 0 for a view that
-        agrees with nobody or says nothing, NaN if there is no other view, or too few samples to tell.
+        agrees with nobody or says nothing, NaN if there is no other view, too few samples to tell, or
+        nothing is to be weighed by agreement.
     row_reliability_ : ndarray of shape (n_samples, v)
         How much each row of a view counted, up to 1; NaN for a view left out or a sample not seen.
     view_names_ : ndarray of str of shape (v,)

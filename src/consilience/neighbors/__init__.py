@@ -14,6 +14,7 @@ from .matrices import MetricSpace, PrecomputedSpace
 from .metric import PRECOMPUTED, metric_names, resolve_metrics
 from .reliability import ViewReliability, row_reliability, view_reliability
 from .remembering import RememberingSpace
+from .scaling import thinned
 from .spaces import SeenSpace, Space
 
 __all__ = [
@@ -73,6 +74,7 @@ def as_space(
         return _precomputed(array, metric, name, sample_ids)
     if metric in ("euclidean", "cosine"):
         cosine = metric == "cosine"
+        array = thinned(array)
         return SparseSpace(array, cosine) if sparse.issparse(array) else DenseSpace(array, cosine)
     if sparse.issparse(array) and metric not in _SPARSE_METRICS:
         raise ValueError(

@@ -38,6 +38,7 @@ FEW_FEATURES = 10  # a view that fewer features than this carry is dominated by 
 SHARE_OF_FEATURES = 1 / 8  # if they are fewer than this share, too
 SPARSE_SHARE = 0.8  # a non-negative view with more zeros than this is taken for counts
 STANDS_APART = 10.0  # ratio of standard deviations
+FEW_ENTRIES = 0.1  # share of entries that are not 0, in views that are better stored without zeros
 _AFFECTED = ("euclidean", "manhattan")  # what else is measured by has no use for a common scale, or its own
 
 Vector = NDArray[np.float64]
@@ -75,6 +76,13 @@ def standard_scaled(array: Any, seen: NDArray[np.bool_] | None) -> Any:
     if sparse.issparse(array):
         return sparse.csr_array(array.multiply(factors[None, :]))
     return ((array - rows.mean(axis=0, dtype=np.float64)) * factors).astype(array.dtype)
+
+
+def thinned(array: Any) -> Any:
+    """Return a view of mostly zeros as a sparse matrix: all that follows takes a fraction of the time."""
+    if sparse.issparse(array) or np.count_nonzero(array) >= FEW_ENTRIES * array.size:
+        return array
+    return sparse.csr_array(array)
 
 
 def rescaled(array: Any, plan: Rescaling | None) -> Any:
