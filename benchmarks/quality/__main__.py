@@ -9,11 +9,10 @@ count, --jobs 1 on a machine with nothing else to do.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from .contenders import contenders
 from .corruptions import CONDITIONS
-from .data import find_sets, folder_given, pick
+from .data import add_common_options, find_sets, folder_given, pick
 from .results import Results, run, told_of_rest
 from .study import do, look_at, plan
 from .tables import report
@@ -51,17 +50,12 @@ def _measure(arguments: argparse.Namespace, results: Results) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
+    add_common_options(parser)
     add = parser.add_argument
-    add("--data", type=Path, help="folder of .mat and .npz files with labels; otherwise CONSILIENCE_DATA")
-    add("--out", type=Path, help="keep the results in this JSON file, and go on from what it holds")
-    add("--tables", type=Path, metavar="FILE", help="only print the tables of such a file")
-    add("--sets", default="", help="some of the data sets, with commas between")
     add("--systems", default="", help=f"some of: {', '.join(contenders())}")
     add("--conditions", default="", help=f"some of: {', '.join(CONDITIONS)}".replace("%", "%%"))
     add("--seeds", type=int, default=10, help="on clean data (default: 10)")
     add("--corrupted-seeds", type=int, default=5, help="in all other conditions (default: 5)")
-    add("--jobs", type=int, default=2, help="processes, of one thread each (default: 2)")
-    add("--max-seconds", type=float, help="begin nothing more after so many seconds")
     add("--dense-limit", type=int, help="most samples that dense systems are run on, in any condition")
     add(
         "--reference",

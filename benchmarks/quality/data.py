@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,17 @@ def load(path: Path) -> DataSet:
     if found.labels is None:
         raise ValueError(f"{path.name} holds no labels, so there is nothing to score against.")
     return DataSet(path.stem, found.views.arrays, found.labels)
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of both studies: what on, where to, and how much at a time."""
+    add = parser.add_argument
+    add("--data", type=Path, help="folder of .mat and .npz files with labels; otherwise CONSILIENCE_DATA")
+    add("--sets", default="", help="some of the data sets, with commas between")
+    add("--out", type=Path, help="keep the results in this JSON file, and go on from what it holds")
+    add("--tables", type=Path, metavar="FILE", help="only print the tables of such a file")
+    add("--jobs", type=int, default=2, help="processes, of one thread each (default: 2)")
+    add("--max-seconds", type=float, help="begin nothing more after so many seconds")
 
 
 def folder_given(argument: Path | None) -> Path:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .contenders import FUSIONS
-from .data import find_sets, folder_given, pick
+from .data import add_common_options, find_sets, folder_given, pick
 from .held_out import HeldOut, Table, by_setting, leave_one_out
 from .results import Results, ordered, run, told_of_rest
 from .rule_fits import SHIPPED, Piece, do
@@ -116,15 +115,10 @@ def main(given: list[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.rules", description=__doc__)
+    add_common_options(parser)
     add = parser.add_argument
-    add("--data", type=Path, help="folder of .mat and .npz files with labels; otherwise CONSILIENCE_DATA")
-    add("--out", type=Path, help="keep the results in this JSON file, and go on from what it holds")
-    add("--tables", type=Path, metavar="FILE", help="only print the tables of such a file")
     add("--rule", default="", help=f"some of: {', '.join(RULES)}")
-    add("--sets", default="", help="some of the data sets, with commas between")
     add("--seeds", type=int, default=5, help="default: 5")
-    add("--jobs", type=int, default=2, help="processes, of one thread each (default: 2)")
-    add("--max-seconds", type=float, help="begin nothing more after so many seconds")
     return parser
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 _HERE = str(Path(__file__).parent)
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn, and name the first line outside of this package and of scikit-learn's wrappers around `fit`."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_ours(frame.f_code.co_filename):

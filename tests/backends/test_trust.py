@@ -264,11 +264,11 @@ def test_no_edge_has_a_larger_eigenvalue_than_the_hessian_without_trust(seed):
 def test_without_trust_nothing_for_it_is_compiled():
     program = """
 import numpy as np
-from consilience.backends import kernels_numba
+from consilience.backends import kernels_trusted
 from consilience.fusion import consistent_graph
 W = np.random.default_rng(0).gamma(1.0, size=(50, 3))
 def compiled():
-    kernels = (kernels_numba.trusted_dca_blocks, kernels_numba.trusted_exact_blocks)
+    kernels = (kernels_trusted.dca_blocks, kernels_trusted.exact_blocks)
     return [len(kernel.signatures) for kernel in kernels]
 judged = W >= np.median(W, axis=1, keepdims=True)
 consistent_graph(W, solver="exact", seen=judged)

@@ -101,6 +101,16 @@ def test_a_copy_changes_nothing_and_is_named(method, sample):
 
 
 @both
+def test_twins_that_have_seen_different_samples_are_not_said_to_disagree(method, sample):
+    mask = np.ones((300, 2), dtype=bool)
+    mask[:30, 0] = mask[270:, 1] = False
+    view = sample.views["view_0"]
+    model, told = fit(method, Views([view, view], mask=mask))
+    assert told == []
+    np.testing.assert_array_equal(model.view_weights_ > 0, True)
+
+
+@both
 def test_copies_of_noise_do_not_vote_for_each_other(method, sample):
     one = noise(1)["noise_0"]
     clean, _ = fit(method, sample.views)

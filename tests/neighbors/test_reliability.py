@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from consilience import make_multiview, threads
 from consilience.neighbors import Agreement, as_space, row_reliability, view_agreement, view_reliability
@@ -215,11 +216,9 @@ def test_rows_that_were_shuffled_are_trusted_less():
     views[2][spoiled] = views[2][rng.permutation(spoiled)]
     lists = lists_of(views)
     rows = row_reliability(lists, view_agreement(lists))
-    good = np.setdiff1d(np.arange(600), spoiled)
-    assert rows[spoiled, 2].mean() < 0.6 < 0.9 < rows[good, 2].mean()
-    assert (
-        np.mean(rows[spoiled, 2][:, None] < rows[good, 2]) > 0.85
-    )  # the area under the curve; ties do not count
+    is_spoiled = np.isin(np.arange(600), spoiled)
+    assert rows[is_spoiled, 2].mean() < 0.6 < 0.9 < rows[~is_spoiled, 2].mean()
+    assert roc_auc_score(is_spoiled, -rows[:, 2]) > 0.93  # five other seeds give 0.949 to 0.973
     assert rows[:, 0].mean() > 0.85 and rows.min() >= LEAST_TRUST and rows.max() <= 1
 
 

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from consilience.neighbors import scaling
 from consilience.neighbors.scaling import plan_rescaling, rescaled, standard_scaled, without_standing_apart
 
 
@@ -136,10 +135,6 @@ def test_counts_are_recognised_beside_columns_that_stand_apart():
     strange = np.concatenate([counts, 1e5 * rng.normal(size=(100, 2))], axis=1)
     np.testing.assert_array_equal(without_standing_apart(strange), counts)
     assert without_standing_apart(counts) is counts
-
-
-def test_the_constants_are_what_the_docs_say():
-    assert (scaling.FEW_FEATURES, scaling.SHARE_OF_FEATURES, scaling.STANDS_APART) == (10, 0.125, 10.0)
 
 
 def counts(n=100, d=200, seed=2):

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import threads
+from . import kernels_trusted as trusted
 from .edges_numpy import edge_curvatures, edge_hessian
-from .kernels_numba import BLOCK, dca_blocks, exact_blocks, trusted_dca_blocks, trusted_exact_blocks
+from .kernels_numba import BLOCK, dca_blocks, exact_blocks
 from .sums import Sums, Vector
 
 EdgeArray = NDArray[np.floating[Any]]
@@ -97,7 +98,7 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
     # With trust E <- clip(E + tau (rise (W - E) - press (s + gamma m) - bend tau E), 0, W), where
     # m = pull'(tau E). The step is not too long for any edge: see `edges_numpy.dca_round`.
     coefficients = np.stack([pull, step * (beta - gamma) * pull**2, step * pull, step * own])
-    return _run(trusted_dca_blocks, state, coefficients, *numbers)
+    return _run(trusted.dca_blocks, state, coefficients, *numbers)
 
 
 def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums:
@@ -113,7 +114,7 @@ def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums
     steepness = state.view_weights * (gamma * (1 + float(np.finfo(dtype).eps) ** (2 / 3)) - beta)
     bound = 1 / np.maximum(steepness, 0.5)
     coefficients = np.stack([pull, scales, state.view_weights, bound])
-    return _run(trusted_exact_blocks, state, coefficients, float(beta), float(gamma))
+    return _run(trusted.exact_blocks, state, coefficients, float(beta), float(gamma))
 
 
 def collect(state: State) -> tuple[EdgeArray, EdgeArray]:
@@ -148,7 +149,7 @@ def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], *numbers:
     dtype = state.weights.dtype
     n_blocks, v, _ = state.weights.shape
     pairs = v * (v + 1) // 2
-    with_gram = kernel in (exact_blocks, trusted_exact_blocks)
+    with_gram = kernel in (exact_blocks, trusted.exact_blocks)
     partial = np.empty((n_blocks, pairs + 2 * v + 1 + with_gram * pairs))
     arguments = [state.weights, state.inconsistent, state.fused, state.total]
     if state.trust is not None:

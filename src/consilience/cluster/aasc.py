@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from ..graph import EdgeSet, gaussian_graph
 from ..views import Views
+from ..warned import warn
 from .base import PreparedViews, estimator
 from .progress import Progress
 from .spectral import SpectralEmbedding, spectral_embedding
@@ -124,11 +124,10 @@ def aggregate_affinities(
             weights = lower_quotient(*_quadratic_forms(graphs, f[:, which]), weights)
         converged = changes[-1] < tol or weights is used[-1]  # the same weights make the same f
     if not converged:
-        warnings.warn(
+        warn(
             f"AASC did not converge in {max_iter} rounds: the last moved the eigenvectors by "
             f"{changes[-1]:.1e}, not by less than {tol:g}. Use another n_neighbors.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return AggregatedAffinity(
         graph=graph,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -16,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from .. import threads
 from ..views import Views
+from ..warned import warn
 from .base import PreparedViews, estimator
 from .spectral import spectral_embedding, unit_rows
 from .viewgraphs import ViewGraphsClusterer
@@ -327,16 +327,14 @@ class AWP(ViewGraphsClusterer):
     def _labels(self, random_state: np.random.RandomState) -> Labels:
         n_filled = len(np.unique(self.labels_))
         if n_filled < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"Only {n_filled} of {self.n_clusters} clusters have samples in the best run. "
                 "Raise n_restarts or lower n_clusters.",
-                stacklevel=2,
             )
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"AWP did not converge in {self.n_iter_} rounds, at an objective of {self.objective_:.6g}. "
                 "Raise n_restarts.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self.labels_

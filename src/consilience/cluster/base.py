@@ -6,12 +6,10 @@ import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
@@ -27,6 +25,7 @@ from ..neighbors.scaling import (
 )
 from ..views import Views
 from ..warned import warn
+from .checks import check_choice, check_count, check_range, is_positive_integer
 from .progress import Progress
 from .spectral import assign_kmeans, spectral_embedding, unit_rows
 
@@ -38,7 +37,6 @@ ASSIGN_LABELS = ("kmeans",)
 # n_neighbors="auto": so much of the mean cluster size, within these bounds.
 SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
 Class = TypeVar("Class")
-_LARGEST = 1e100  # larger parameters have squares that are not finite, or almost
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +249,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             check_choice("n_neighbors", k, ("auto",), "an integer")
             wanted = SHARE_OF_CLUSTER * n / self.n_clusters
             return min(n - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))
-        if not _is_positive_integer(k):
+        if not is_positive_integer(k):
             raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
         if k >= n:
             raise ValueError(
@@ -275,7 +273,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             self._check_columns(views, i)
             if not self.metrics_[i].startswith("precomputed"):
                 array = self._scaled(array, views, i, self.metrics_[i])
-            _check_range(array, self.metrics_[i], name)
+            check_range(array, self.metrics_[i], name)
             space = as_space(array, self.metrics_[i], name=name, seen=seen, sample_ids=views.sample_ids)
             spaces.append(None if space.is_constant() else space)
         taking_part = np.array([space is not None for space in spaces])
@@ -303,7 +301,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             return standard_scaled(array, seen)
         if self.scale == "auto":
             array = thinned(array) if metric in ("euclidean", "cosine") else array
-            _check_range(array, metric, name)
+            check_range(array, metric, name)
             plan = plan_rescaling(array if seen is None else array[seen], metric)
             if plan is not None and len(plan.features):
                 told = _told(plan, views.feature_names[i])
@@ -348,7 +346,7 @@ class KMeansClusterer(MultiviewClusterer):
     def _check_parameters(self, views: Views) -> None:
         super()._check_parameters(views)
         check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
-        if self.n_init != "auto" and not _is_positive_integer(self.n_init):
+        if self.n_init != "auto" and not is_positive_integer(self.n_init):
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
 
     def _cluster_graph(self, random_state: Any, progress: Progress) -> None:
@@ -371,21 +369,6 @@ class KMeansClusterer(MultiviewClusterer):
         )
 
 
-def _check_range(array: Any, metric: str, name: str) -> None:
-    """Raise a ValueError if squared Euclidean distances between rows may exceed the largest number."""
-    if metric != "euclidean":
-        return
-    values = array.data if sparse.issparse(array) else array
-    least, largest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-    with np.errstate(over="ignore"):
-        square = np.float64(largest - least) ** 2 * array.shape[1]
-    if not np.isfinite(square):
-        raise ValueError(
-            f"View {name!r} has entries from {least:.3g} to {largest:.3g}, whose squared distances are too "
-            "large for numbers; scale it down."
-        )
-
-
 def _told(found: Rescaling, names: Any) -> str:
     """Say what dominates a view and what is done about it."""
     d = len(found.factors)
@@ -401,23 +384,6 @@ def _told(found: Rescaling, names: Any) -> str:
         f"is dominated by {len(found.features)} of its {d} features ({which}), whose spread is far above all "
         f"others'; {'it is' if one else 'they are'} rescaled to that of the others."
     )
-
-
-def check_number(name: str, value: Any, *, least: float = 0.0, strictly: bool = False) -> None:
-    """Raise a ValueError unless a parameter is a number from the least allowed (or above) to 1e100."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    known = is_number and bool(np.abs(value) < np.inf)  # NaN is not
-    if not known or value < least or (strictly and value == least):
-        bound = f"above {least:g}" if strictly else f"of at least {least:g}"
-        raise ValueError(f"{name} must be a finite number {bound}, got {value!r}.")
-    if value > _LARGEST:
-        raise ValueError(f"{name} must be at most {_LARGEST:g}, got {value!r}.")
-
-
-def check_count(name: str, value: Any) -> None:
-    """Raise a ValueError unless a parameter is a positive integer."""
-    if not _is_positive_integer(value):
-        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
 
 
 def _precomputed_views(metric: Any, X: Any) -> Any:
@@ -440,14 +406,3 @@ def _seen_parts(views: Views) -> list[Any]:
         array if rows is None or not rows.any() else array[rows]
         for array, rows in zip(views.arrays, seen, strict=True)
     ]
-
-
-def _is_positive_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-
-
-def check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
-    """Raise a ValueError unless a parameter is one of the words known; `other` is what it may be besides."""
-    if not isinstance(value, str) or value not in known:
-        choices = ", ".join(map(repr, known)) + (f" or {other}" if other else "")
-        raise ValueError(f"Unknown {name} {value!r}; known: {choices}.")

@@ -15,7 +15,8 @@ from .. import threads
 from ..graph.eigenvectors import largest_of_matrix
 from ..graph.laplacian import NormalizedLaplacian
 from ..views import Views
-from .base import PreparedViews, check_count, check_number, estimator
+from .base import PreparedViews, estimator
+from .checks import check_count, check_number
 from .spectral import spectral_embedding, unit_rows, without_rounding
 from .viewgraphs import ViewGraphsKMeansClusterer
 

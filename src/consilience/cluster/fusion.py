@@ -17,7 +17,8 @@ from ..fusion.problem import check_penalty, check_view_weights
 from ..graph import EdgeSet, fused_similarity, standardize
 from ..neighbors import Space
 from ..views import Views
-from .base import PreparedViews, check_choice, estimator, expand
+from .base import PreparedViews, estimator, expand
+from .checks import check_choice
 from .progress import Progress
 from .unified import UnifiedGraphClusterer, edge_similarities
 from .weighing import judge_views, warn_about
@@ -81,12 +82,13 @@ class GraphFusion(UnifiedGraphClusterer):
     ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
         """Weigh views and rows by agreement, as far as that is asked for."""
         judged = judge_views(neighbors, prepared)
-        self.view_agreement_, self.view_reliability_ = judged.agreement, judged.reliability
+        self.view_agreement_ = prepared.expand(prepared.expand(judged.between.shares, np.nan).T, np.nan)
+        self.view_reliability_ = prepared.expand(judged.each.values)
         heard = np.ones(len(neighbors), dtype=bool)
         if self._by_agreement:
             warn_about(judged, prepared)
-            heard = judged.weights > 0
-            self._weights = judged.weights[heard]
+            heard = judged.each.weights > 0
+            self._weights = judged.each.weights[heard]
             prepared = prepared if heard.all() else prepared.only(heard)
             neighbors = [one for one, kept in zip(neighbors, heard, strict=True) if kept]
             self._rows = self._rows[:, heard]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,9 @@ from ..fusion.problem import check_penalty
 from ..graph import EdgeSet, fused_similarity, project_to_simplex
 from ..neighbors import Space
 from ..views import Views
-from .base import PreparedViews, check_choice, check_count, estimator
+from ..warned import warn
+from .base import PreparedViews, estimator
+from .checks import check_choice, check_count
 from .unified import Floats, UnifiedGraphClusterer
 
 Index = NDArray[np.integer[Any]]
@@ -249,11 +250,10 @@ class GraphFusion2019(UnifiedGraphClusterer):
     def _unify(self, weights: Any, edges: EdgeSet, prepared: PreparedViews) -> Floats:
         result = fuse_2019(weights, beta=self.beta, gamma=self.gamma, max_iter=self.max_iter)
         if not result.converged:
-            warnings.warn(
+            warn(
                 f"The fusion stopped at its cap of {self.max_iter} rounds, with the objective at "
                 f"{result.objective[-1]:.6g}. Raise max_iter, or take gamma farther from 1 + beta.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         self.edges_ = edges
         self.view_weights_ = prepared.expand(result.scales)
@@ -434,10 +434,9 @@ class DistanceGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, put 
             return fused_similarity(fused)
         typical = np.exp(-(n_samples**2) / (2 * len(fused)))
         if typical < _LEAST_TYPICAL:
-            warnings.warn(
+            warn(
                 f"The published kernel is too narrow for {n_samples} samples: an edge of mean length has the "
                 f"similarity {typical:.0e}, and the graph may fall apart. Pass bandwidth='edges'.",
-                stacklevel=6,
             )
         sigma = float(fused.sum()) / n_samples**2 or 1.0
         return np.exp(fused / (-2 * sigma))

@@ -18,7 +18,8 @@ from ..graph.eigenvectors import largest_of_matrix
 from ..graph.rank_constrained import search_components
 from ..neighbors.spaces import row_blocks
 from ..views import Views
-from .base import PreparedViews, check_number, estimator
+from .base import PreparedViews, estimator
+from .checks import check_number
 from .components import ComponentGraphClusterer
 
 FloatArray = NDArray[np.float64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
 from .. import threads
+from ..warned import warn
 from .spectral import fix_signs, unit_rows
 
 Floats = NDArray[np.float64]
@@ -135,11 +135,10 @@ def walk_embedding(walk: Walk, n_components: int) -> tuple[Floats, Floats, Float
             stay = transitions[np.ix_(gone, gone)]
             vectors[gone] = np.linalg.solve(np.eye(len(stay)) - stay, arrival)
     if len(sizes) > n_components:
-        warnings.warn(
+        warn(
             f"The random walk has {len(sizes)} closed classes, of which the {n_components} largest are "
             f"represented: {int(taking_part.sum() - represented.sum())} samples of the others only go to the "
             "nearest cluster. Raise n_neighbors to connect them.",
-            stacklevel=2,
         )
     return values, vectors, graph
 

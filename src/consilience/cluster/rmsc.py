@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,7 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import memory, threads
 from ..graph import project_to_simplex
 from ..views import Views
-from .base import PreparedViews, check_count, check_number, estimator
+from ..warned import warn
+from .base import PreparedViews, estimator
+from .checks import check_count, check_number
 from .progress import Progress
 from .random_walk import closed_classes, stationary_distribution, walk_embedding
 from .spectral import unit_rows
@@ -115,11 +116,10 @@ def low_rank_transitions(
         stationary = stationary_distribution(transitions, classes)
     converged = bool(history["residual"][-1] < tol)
     if not converged:
-        warnings.warn(
+        warn(
             f"The low-rank transitions were not found after max_iter={max_iter} rounds: the residual is "
             f"{history['residual'][-1]:.2g}, not below {tol:g}. Lower lambda_ or raise max_iter.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return LowRankTransitions(transitions, stationary, classes, history, len(history["residual"]), converged)
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from ..graph import knn_graph
 from ..neighbors import Space
 from ..views import Views
+from ..warned import warn
 from .base import KMeansClusterer, PreparedViews, estimator
 from .progress import Progress
 from .spectral import SpectralEmbedding, spectral_embedding, unit_rows
@@ -219,7 +220,7 @@ class SingleViewSpectral(KMeansClusterer):
 
     def _keep(self, found: _ClusteredView) -> None:
         for message in found.told:
-            warnings.warn(message.message, stacklevel=5)
+            warn(message.message)
         self.labels_ = found.labels
         self.graph_ = found.graph
         self.embedding_ = unit_rows(found.embedding.vectors)

@@ -18,7 +18,8 @@ from ..graph import EdgeSet
 from ..neighbors import Space
 from ..neighbors.kernels import mark_largest
 from ..views import Views
-from .base import KMeansClusterer, PreparedViews, check_count, check_number, estimator
+from .base import KMeansClusterer, PreparedViews, estimator
+from .checks import check_count, check_number
 from .progress import Progress
 
 Floats = NDArray[np.float64]

@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state
 from .. import threads
 from ..graph.eigenvectors import smallest_eigenvectors
 from ..graph.laplacian import NormalizedLaplacian
+from ..warned import warn
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -169,10 +170,9 @@ def without_rounding(vectors: npt.ArrayLike, graph: sparse.csr_array) -> FloatAr
     part = np.bincount(component, weights=(rows**2).sum(axis=1))
     lost = (part < _NOTHING)[component] | (np.diff(graph.indptr) == 0)
     if lost.any():
-        warnings.warn(
+        warn(
             f"The graph has {n_components} connected components, and {lost.sum()} samples in those that no "
             "eigenvector represents only go to the nearest cluster. Raise n_neighbors to connect it.",
-            stacklevel=3,
         )
     return np.where(lost[:, None], 0.0, rows)
 
@@ -249,10 +249,9 @@ def assign_kmeans(
                 labels[~represented] = model.predict(rows[~represented])
     labels = canonical_labels(labels)
     if labels.max() + 1 < n_clusters:
-        warnings.warn(
+        warn(
             f"Only {labels.max() + 1} of {n_clusters} clusters have samples: "
             "the embedding has no more distinct rows. Lower n_clusters.",
-            stacklevel=2,
         )
     return labels
 
@@ -296,7 +295,7 @@ def _warn_if_disconnected(laplacian: NormalizedLaplacian, n_components: int, n_d
     if facts:
         too_many = laplacian.n_connected > n_components or laplacian.n_isolated
         advice = "Raise n_neighbors to connect it" if too_many else "Raise n_neighbors if that is unexpected"
-        warnings.warn(f"The graph {' and '.join(facts)}. {advice}.", stacklevel=3)
+        warn(f"The graph {' and '.join(facts)}. {advice}.")
 
 
 def fix_signs(vectors: FloatArray) -> FloatArray:

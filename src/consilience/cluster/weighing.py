@@ -23,30 +23,21 @@ from .base import PreparedViews
 
 logger = logging.getLogger(__name__)
 
-Matrix = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class JudgedViews:
-    """What the views that take part say about each other, and in the places of all views.
+    """What the views that take part say about each other.
 
     Attributes
     ----------
-    agreement : ndarray of shape (v, v)
-        How far each two of all views agree; NaN for those that take no part.
-    reliability : ndarray of shape (v,)
-        How far each of all views can be relied on; 0 for those that take no part.
-    weights : ndarray of shape (number taking part,)
-        How much each should count; 0: not at all.
-    between, each : Agreement, ViewReliability
-        Where that is from, for the views that take part.
+    between : Agreement
+        How far each two of them agree.
+    each : ViewReliability
+        How far each can be relied on.
     lists : list of ndarray of shape (n, k)
         Their neighbours, without regard to the order of the samples.
     """
 
-    agreement: Matrix
-    reliability: Matrix
-    weights: Matrix
     between: Agreement
     each: ViewReliability
     lists: list[NDArray[Any]]
@@ -62,14 +53,13 @@ def judge_views(neighbors: Sequence[NDArray[np.int32]], prepared: PreparedViews)
     lists = fair_lists(prepared.spaces, neighbors)
     between = view_agreement(lists, prepared.mask)
     each = view_reliability(between)
-    shares = prepared.expand(prepared.expand(between.shares, np.nan).T, np.nan)
     logger.info("reliability of %s: %s", ", ".join(prepared.names), each.values.round(4))
-    return JudgedViews(shares, prepared.expand(each.values), each.weights, between, each, lists)
+    return JudgedViews(between, each, lists)
 
 
 def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
     """Name the views that are not heard, and say so if none can be preferred."""
-    names, each, heard = np.array(prepared.names, dtype=object), judged.each, judged.weights > 0
+    names, each, heard = np.array(prepared.names, dtype=object), judged.each, judged.each.weights > 0
     is_copy = each.copy_of != np.arange(len(names))
     for copy in np.flatnonzero(is_copy).tolist():
         original = each.copy_of[copy]
@@ -78,8 +68,8 @@ def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
             f"{judged.between.shares[copy, original]:.0%} of their neighbours, beyond chance. It is left "
             "out; view_weights='uniform' keeps it."
         )
-    could_agree = judged.between.comparable[np.ix_(heard, heard)].any()
-    if not each.any_agree and could_agree:
+    at_odds = judged.between.comparable & ~judged.between.significant
+    if not each.any_agree and at_odds[np.ix_(heard, heard)].any():
         warn(_none_agree(int(heard.sum())))
     silenced = ~heard & ~is_copy
     if (silenced & (each.groups < 0)).any():

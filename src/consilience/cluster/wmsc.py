@@ -16,7 +16,8 @@ from ..fusion.simplex import minimize_on_simplex
 from ..graph.eigenvectors import largest_of_matrix
 from ..graph.laplacian import NormalizedLaplacian
 from ..views import Views
-from .base import PreparedViews, check_number, estimator
+from .base import PreparedViews, estimator
+from .checks import check_number
 from .spectral import SpectralEmbedding, spectral_embedding, unit_rows, without_rounding
 from .viewgraphs import ViewGraphsKMeansClusterer
 

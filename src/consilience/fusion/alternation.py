@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
@@ -15,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..backends import Sums, get_backend
 from ..graph.edges import EdgeSet
+from ..warned import warn
 from .problem import (
     FusionProblem,
     quadratic_in_scales,
@@ -208,18 +208,15 @@ def _warn_about(result: FusionResult, schedule: Schedule) -> None:
                 f"the last one still made {share:.2g} of the whole gain, tol={schedule.tol:g}. "
                 "Raise max_iter or tol"
             )
-        warnings.warn(
+        warn(
             f"The fusion did not settle in max_iter={schedule.max_iter} {result.solver} rounds: {reason}.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     contributions = result.view_contributions
     if len(contributions) > 1 and contributions.max() > COLLAPSED:
         name = result.view_names[int(np.argmax(contributions))]
         even = "weights" if result.trust_by_view is None else "weights or trust"
-        warnings.warn(
+        warn(
             f"The fusion collapsed onto one view: {name!r} contributes {contributions.max():.4f} of the "
             f"unified graph. Raise beta (at least 0.1), lower gamma, or give the views more even {even}.",
-            UserWarning,
-            stacklevel=4,
         )

@@ -100,36 +100,42 @@ def view_reliability(agreement: Agreement) -> ViewReliability:
     (array([1., 1., 0., 0.]), array([0, 1, 0, 3]))
     """
     kappa, comparable = _beyond_doubt(agreement), agreement.comparable
-    v = len(kappa)
     copy_of = _find_copies(kappa, agreement.n_seen)
-    original = copy_of == np.arange(v)
+    original = copy_of == np.arange(len(kappa))
     evidence = (kappa > 0) & (kappa <= COPY) & np.outer(original, original)
-    agreeing = np.asarray(evidence.any(axis=1))
-    any_agree = bool(agreeing.any())
-    groups = _find_groups(evidence, comparable, agreeing)
-    heard, preferred = agreeing, any_agree
+    groups = _find_groups(evidence, comparable)
+    any_agree = bool((groups >= 0).any())
+    heard, preferred = original & comparable.any(axis=1), False
     if any_agree:
-        sizes = np.bincount(groups[agreeing], weights=1 / _times_told(kappa * evidence)[agreeing])
-        ranked = np.sort(sizes)
-        preferred = len(sizes) == 1 or ranked[-1] >= ranked[-2] + AHEAD
-        if preferred:
-            heard = agreeing & (groups == np.argmax(sizes))
+        heard, preferred = _largest_group(groups, kappa * evidence)
     # Nobody who is heard can tell of these, for want of common samples.
     unknown = original & ~heard & ~(comparable & heard).any(axis=1)
-    if not any_agree:
-        heard, unknown = original & comparable.any(axis=1), original & ~comparable.any(axis=1)
     kappa = kappa * np.outer(heard, heard)
-    votes = _votes(kappa) * (heard & comparable)
-    total = votes.sum(axis=1)
-    means = np.divide((votes * kappa).sum(axis=1), total, out=np.zeros(v), where=total > 0)
-    medians = np.array([_weighted_median(k, u) for k, u in zip(kappa, votes, strict=True)])
-    values = np.maximum(medians, means / 10) * heard
+    values = _median_agreement(kappa, _votes(kappa) * (heard & comparable)) * heard
     weights = (values if preferred else 1.0) * heard / _times_told(kappa)
     if heard.any():
         weights = weights / weights[heard].mean()
     weights[unknown] = 1.0
     values[unknown] = np.nan
     return ViewReliability(values[copy_of], weights, copy_of, any_agree, groups)
+
+
+def _largest_group(groups: NDArray[np.intp], kappa: Vector) -> tuple[NDArray[np.bool_], bool]:
+    """Return which views belong to the largest group, and True; or to any, and False, if none is ahead."""
+    agreeing = groups >= 0
+    sizes = np.bincount(groups[agreeing], weights=1 / _times_told(kappa)[agreeing])
+    ranked = np.sort(sizes)
+    if len(sizes) > 1 and ranked[-1] < ranked[-2] + AHEAD:
+        return agreeing, False
+    return groups == np.argmax(sizes), True
+
+
+def _median_agreement(kappa: Vector, votes: Vector) -> Vector:
+    """Return each view's median agreement by the votes of the others, and at least a tenth of the mean."""
+    total = votes.sum(axis=1)
+    means = np.divide((votes * kappa).sum(axis=1), total, out=np.zeros(len(total)), where=total > 0)
+    medians = [_weighted_median(one, by) for one, by in zip(kappa, votes, strict=True)]
+    return np.maximum(medians, means / 10)
 
 
 def _weighted_median(values: Vector, weights: Vector) -> float:
@@ -155,10 +161,12 @@ def _find_copies(kappa: Vector, n_seen: NDArray[np.intp]) -> NDArray[np.intp]:
     return copy_of
 
 
-def _find_groups(
-    evidence: NDArray[np.bool_], comparable: NDArray[np.bool_], agreeing: NDArray[np.bool_]
-) -> NDArray[np.intp]:
-    """Return the group of each view that agrees with any; what cannot be compared is not apart for that."""
+def _find_groups(evidence: NDArray[np.bool_], comparable: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the group of each view that agrees with any, -1 for others.
+
+    Views that cannot be compared are not apart for that.
+    """
+    agreeing = np.asarray(evidence.any(axis=1))
     together = (evidence | ~comparable) & np.outer(agreeing, agreeing)
     _, labels = connected_components(sparse.csr_array(together))
     groups = np.full(len(agreeing), -1, dtype=np.intp)

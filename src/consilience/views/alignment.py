@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..warned import warn
 from .tables import (
     Ids,
     Table,
@@ -73,11 +73,9 @@ def align_tables(tables: list[Table], ids: Ids | None, pairwise: tuple[bool, ...
         raise ValueError(f"the views must have the same samples, but their numbers of rows differ: {counts}")
     loose = [table.name for table in tables if table.ids is None]
     if ids is not None and loose and not given:
-        warnings.warn(
+        warn(
             f"{owner} has sample ids, but {listed(loose)} has none: "
             "its rows are taken to be in the same order",
-            UserWarning,
-            stacklevel=3,
         )
     return ids
 

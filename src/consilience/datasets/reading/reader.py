@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from consilience.views import Views
 
+from ...warned import warn
 from .arrays import read_npy, read_npz
 from .contents import Content, Labels
 from .errors import FileError, listed, shown
@@ -148,11 +148,9 @@ def _aligned(contents: list[Content]) -> tuple[list[Content], Labels | None]:
         )
     loose = [content.file for content in contents if content.ids is None]
     if first is not None and loose:
-        warnings.warn(
+        warn(
             f"{first.file} has sample ids, but {listed(loose)} has none: "
             "its rows are taken to be in the same order",
-            UserWarning,
-            stacklevel=3,
         )
     return contents, None if first is None else first.ids
 
