@@ -172,6 +172,8 @@ def tell(summary: dict[str, Any], out: Path) -> None:
     show("NMI: 1 if the clusters are the digits, 0 if they tell nothing. ACC: share of images put right.")
     show()
     show_table(*score_rows(summary))
+    show()
+    show(VIEW_NOTE)
     for condition, meaning in CONDITIONS.items():
         show()
         show(bold(f"What DGF made of each view, {meaning}"))
