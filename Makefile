@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 
-.PHONY: demo docs test test-all lint extras oldest bench scores quality clean
+.PHONY: demo docs test test-all lint extras browser oldest bench scores quality clean
 
 # Six real views of handwritten digits, fused, in a minute or two from nothing.
 demo: $(VENV)/.core
@@ -15,8 +15,9 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
 
-# Everything: what `test` runs, then lint and types, what needs extras, docs, demo, the oldest versions promised.
-test-all: test lint extras docs demo oldest
+# Everything: what `test` runs, then lint and types, what needs extras, pages in a browser, docs, demo, the oldest
+# versions promised.
+test-all: test lint extras browser docs demo oldest
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
@@ -26,6 +27,10 @@ lint: $(VENV)/.lint
 
 extras: $(VENV)/.extras $(VENV)/.docs
 	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py
+
+# Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
+browser: $(VENV)/.browser
+	$(BIN)/python -m pytest tests/browser
 
 # The documentation, without network, into docs/_build/html.
 docs: $(VENV)/.docs
@@ -65,6 +70,10 @@ $(VENV)/.lint: pyproject.toml | $(VENV)/.test
 
 $(VENV)/.extras: pyproject.toml | $(VENV)/.test
 	$(PIP) install --editable '.[test,all]'
+	touch $@
+
+$(VENV)/.browser: pyproject.toml | $(VENV)/.test
+	$(PIP) install --editable '.[test,all,browser]'
 	touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.test
