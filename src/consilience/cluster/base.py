@@ -6,6 +6,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -110,6 +111,11 @@ class SharedViews:
         self.views = X if isinstance(X, Views) else Views(X)
         self._prepared: dict[Any, PreparedViews] = {}
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the views."""
+        return self.views.fingerprint()
+
     def prepared_for(self, model: MultiviewClusterer) -> PreparedViews:
         """Return the views as the spaces that a model wants, made once."""
         key = (type(model)._prepare, model._preparation())
@@ -189,6 +195,8 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             self._fit_views(prepared, check_random_state(self.random_state), progress)
         self.n_features_in_ = views.shape[1]
         self.view_names_ = np.array(views.names, dtype=object)
+        self.sample_ids_ = views.sample_ids
+        self.data_fingerprint_ = views.fingerprint() if shared is None else shared.fingerprint
         self.timings_ = progress.seconds
         if views.n_views == 1 and views.feature_names[0] is not None:
             self.feature_names_in_ = np.asarray(views.feature_names[0], dtype=object)

@@ -62,6 +62,8 @@ class GraphFusion(UnifiedGraphClusterer):
     backend: str = "numba"
     callback: Callback | None = None
 
+    _kind: ClassVar[Literal["similarity", "distance"]] = "similarity"  # what is fused
+
     def _choose_views(
         self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews, progress: Progress
     ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
@@ -70,6 +72,7 @@ class GraphFusion(UnifiedGraphClusterer):
         self._weights = self._given_weights[prepared.taking_part]
         self._rows = np.ones((prepared.n_samples, len(neighbors)))
         self.view_agreement_, self.view_reliability_ = np.full((v, v), np.nan), np.full(v, np.nan)
+        self._keep_lists(neighbors, prepared)
         with progress.stage("agreement"):
             if self._by_agreement or self.row_weights == "agreement":
                 neighbors, prepared = self._weigh(neighbors, prepared)
@@ -77,11 +80,17 @@ class GraphFusion(UnifiedGraphClusterer):
         self.row_reliability_ = prepared.expand(rows, np.nan)
         return neighbors, prepared
 
+    def _keep_lists(self, lists: list[NDArray[Any]], prepared: PreparedViews) -> None:
+        """Keep each view's neighbours, of views left out too: who was near whom is what they disagree on."""
+        own = iter(lists)
+        self.neighbors_ = tuple(next(own) if part else None for part in prepared.taking_part)
+
     def _weigh(
         self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews
     ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
         """Weigh views and rows by agreement, as far as that is asked for."""
         judged = judge_views(neighbors, prepared)
+        self._keep_lists(judged.lists, prepared)
         self.view_agreement_ = prepared.expand(prepared.expand(judged.between.shares, np.nan).T, np.nan)
         self.view_reliability_ = prepared.expand(judged.each.values)
         heard = np.ones(len(neighbors), dtype=bool)
@@ -111,7 +120,7 @@ class GraphFusion(UnifiedGraphClusterer):
             names=prepared.names,
         )
         self._taking_part = prepared.taking_part
-        self.fusion_ = learn_consistent_graph(problem, self._schedule(), edges)
+        self.fusion_ = learn_consistent_graph(problem, self._schedule(), edges, self._kind)
         self.n_iter_ = self.fusion_.n_iter
         del self._rows, self._weights
         return self._similarity(self.fusion_.fused)
@@ -294,8 +303,14 @@ _PARAMETERS = """
         nothing is to be weighed by agreement.
     row_reliability_ : ndarray of shape (n_samples, v)
         How much each row of a view counted, up to 1; NaN for a view left out or a sample not seen.
+    neighbors_ : tuple of ndarray of shape (n_samples, n_neighbors), or None
+        Each view's neighbours of each sample, as they were compared; None for a view that says nothing.
     view_names_ : ndarray of str of shape (v,)
         Names of the views.
+    sample_ids_ : ndarray of shape (n_samples,), or None
+        Ids of the samples, if the data has any.
+    data_fingerprint_ : str
+        A hash of the views, to tell whether other data are the same.
     inconsistent_shares_ : ndarray of shape (v,)
         How much of each view's weight was found inconsistent; a view far above the others disagrees with
         them.
@@ -401,6 +416,7 @@ class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     )
 
     _takes_similarities: ClassVar[bool] = False
+    _kind: ClassVar[Literal["similarity", "distance"]] = "distance"
 
     def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
         return standardize(space.on_edges(edges), seen)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..metrics import accuracy, ari, nmi, purity
 from ..views import Views
@@ -70,17 +68,6 @@ def summarize(
         "seconds": {stage: round(value, 4) for stage, value in model.timings_.items()},
         "warnings": list(warnings),
         "sources": list(sources),
-        "data_fingerprint": fingerprint(views),
+        "data_fingerprint": model.data_fingerprint_,
         "versions": versions(),
     }
-
-
-def fingerprint(views: Views) -> str:
-    """Return a hash of names, shapes and values of the views, to tell whether data are the same."""
-    digest = hashlib.sha256()
-    for name, array in views.items():
-        digest.update(f"{name}|{array.shape}|{array.dtype}|".encode())
-        parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()

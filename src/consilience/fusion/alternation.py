@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,10 @@ class Schedule:
 
 
 def learn_consistent_graph(
-    problem: FusionProblem, schedule: Schedule, edges: EdgeSet | None = None
+    problem: FusionProblem,
+    schedule: Schedule,
+    edges: EdgeSet | None = None,
+    kind: Literal["similarity", "distance"] | None = None,
 ) -> FusionResult:
     """Run Algorithm 3 on a posed problem.
 
@@ -131,6 +134,7 @@ def learn_consistent_graph(
         seen_by_view=problem.seen,
         edges=edges,
         trust_by_view=problem.trust,
+        kind=kind,
     )
     _warn_about(result, schedule)
     return result

@@ -164,7 +164,7 @@ def fuse_graphs(
         seen = _fill_distances(weights, present, names, fill)
     problem = pose(weights, beta=beta, gamma=gamma, view_weights=view_weights, seen=seen, names=names)
     with threads.limit(n_jobs):
-        return learn_consistent_graph(problem, Schedule(**schedule), replace(edges, seen=seen))
+        return learn_consistent_graph(problem, Schedule(**schedule), replace(edges, seen=seen), kind)
 
 
 def _as_graphs(

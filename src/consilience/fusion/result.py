@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ class FusionResult:
     trust_by_view : ndarray of shape (v, n_edges), or None
         How much each view was told to count on each edge, as a part of its weight; 0 where it does not judge.
         None: 1 where it judges.
+    kind : {"similarity", "distance"} or None
+        What the weights are; None if that was not said.
     """
 
     fused: NDArray[np.floating[Any]] = field(repr=False)
@@ -64,6 +66,7 @@ class FusionResult:
     seen_by_view: NDArray[np.bool_] | None = field(default=None, repr=False)
     edges: EdgeSet | None = field(default=None, repr=False)
     trust_by_view: NDArray[np.floating[Any]] | None = field(default=None, repr=False)
+    kind: Literal["similarity", "distance"] | None = None
 
     @property
     def consistent(self) -> NDArray[np.floating[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any, overload
@@ -183,6 +184,26 @@ class Views:
         if self.mask is not None:
             new.mask = check_mask(self.mask[:, picked], self.n_samples, new.names, self.sample_ids)
         return new
+
+    def fingerprint(self) -> str:
+        """Return a hash of names, shapes, values and what is seen, to tell whether data are the same.
+
+        Examples
+        --------
+        >>> from consilience.views import Views
+        >>> one, other = Views([[1.0], [2.0]]), Views([[1.0], [3.0]])
+        >>> one.fingerprint() == Views([[1.0], [2.0]]).fingerprint(), one.fingerprint() == other.fingerprint()
+        (True, False)
+        """
+        digest = hashlib.sha256()
+        for name, array in self.items():
+            digest.update(f"{name}|{array.shape}|{array.dtype}|".encode())
+            parts = (array.data, array.indices, array.indptr) if is_sparse(array) else (array,)
+            for part in parts:
+                digest.update(np.ascontiguousarray(part).data)
+        if self.mask is not None:
+            digest.update(np.ascontiguousarray(self.mask).data)
+        return digest.hexdigest()
 
     def _number(self, view: int | str) -> int:
         if isinstance(view, str) and view in self.names:

@@ -11,7 +11,6 @@ import numpy as np
 
 from ...views import Views
 from ..output import versions
-from ..summary import fingerprint
 from .agreement import similar_side_by_side
 from .findings import findings, largest_share, mean_and_std
 from .outcome import Outcome
@@ -37,7 +36,7 @@ def summarize(
         "agreement": {"systems": comparison.compared, "ARI": comparison.agreement.tolist()},
         "findings": findings(comparison, views.n_views),
         "sources": list(sources),
-        "data_fingerprint": fingerprint(views),
+        "data_fingerprint": views.fingerprint(),
         "versions": versions(),
     }
 
