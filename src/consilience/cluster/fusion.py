@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +16,7 @@ from ..fusion import FusionResult, Schedule, learn_consistent_graph, pose
 from ..fusion.alternation import Callback
 from ..fusion.problem import check_penalty, check_view_weights
 from ..graph import EdgeSet, fused_similarity, standardize
-from ..neighbors import Space
+from ..neighbors import Agreement, Space
 from ..views import Views
 from .base import PreparedViews, estimator, expand
 from .checks import check_choice
@@ -72,6 +73,7 @@ class GraphFusion(UnifiedGraphClusterer):
         self._weights = self._given_weights[prepared.taking_part]
         self._rows = np.ones((prepared.n_samples, len(neighbors)))
         self.view_agreement_, self.view_reliability_ = np.full((v, v), np.nan), np.full(v, np.nan)
+        self.agreement_: Agreement | None = None
         self._keep_lists(neighbors, prepared)
         with progress.stage("agreement"):
             if self._by_agreement or self.row_weights == "agreement":
@@ -91,6 +93,7 @@ class GraphFusion(UnifiedGraphClusterer):
         """Weigh views and rows by agreement, as far as that is asked for."""
         judged = judge_views(neighbors, prepared)
         self._keep_lists(judged.lists, prepared)
+        self.agreement_ = judged.between
         self.view_agreement_ = prepared.expand(prepared.expand(judged.between.shares, np.nan).T, np.nan)
         self.view_reliability_ = prepared.expand(judged.each.values)
         heard = np.ones(len(neighbors), dtype=bool)
@@ -164,6 +167,54 @@ class GraphFusion(UnifiedGraphClusterer):
 
     def _n_stages(self, views: Views) -> int:
         return super()._n_stages(views) + 1
+
+    def report(
+        self,
+        path: str | Path,
+        views: Any = None,
+        y: Any = None,
+        *,
+        fdr: float = 0.05,
+        title: str | None = None,
+        sample_names: ArrayLike | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write a page about the fit: the clusters, how sure they are, which view disagrees where.
+
+        One self-contained HTML file; whoever has a browser can read it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write it, such as ``"report.html"``.
+        views : as for `fit`, default=None
+            The data, to say whether fusing helps: each view is then clustered alone, too, which takes about
+            as long as some fits. None leaves that out.
+        y : array-like of shape (n_samples,), default=None
+            True labels, to score the clusters against.
+        fdr : float, default=0.05
+            Share of false flags to allow among the rows that are said to contradict the other views.
+        title : str, default=None
+            Title of the page.
+        sample_names : array-like of shape (n_samples,), default=None
+            Names of the samples; None: the ids of the data, or their numbers.
+        force : bool, default=False
+            Whether to overwrite a file that exists.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        See Also
+        --------
+        consilience.inspection.inspect : The same as data.
+        """
+        from ..inspection.report import report_on  # only now: who never asks for a page need not load it
+
+        return report_on(
+            self, path, views, y, fdr=fdr, title=title, sample_names=sample_names, force=force
+        )
 
     def _expand(self, values: Any, absent: float) -> Any:
         """Give views that were left out their place back, with this value."""
@@ -297,6 +348,8 @@ _PARAMETERS = """
     view_agreement_ : ndarray of shape (v, v)
         How far each two views agree about who is near whom, beyond chance: 0 for unrelated views, 1 for
         copies; NaN where there is nothing to compare, or nothing is to be weighed by agreement.
+    agreement_ : Agreement or None
+        All that was found in comparing the views that say anything; None if nothing was compared.
     view_reliability_ : ndarray of shape (v,)
         Median agreement of each view with the others that are heard, copies not counted; 0 for a view that
         agrees with nobody or says nothing, NaN if there is no other view, too few samples to tell, or

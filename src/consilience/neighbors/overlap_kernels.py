@@ -30,6 +30,37 @@ def _shared(one, two, own):
 
 
 @_njit
+def count_shared_at(lists, i, others, rows, places, first, last, shared):
+    """Count the neighbours that rows of one view share with other views at certain places.
+
+    Parameters
+    ----------
+    lists : ndarray of shape (v, n, k)
+    i : int
+        The view whose rows they are.
+    others : ndarray of bool of shape (n, v)
+        Which views are asked at each place.
+    rows, places : ndarray of int of shape (m,)
+        Neighbours of sample rows[j] in view i are compared with those of sample places[j] in the others.
+    shared : ndarray of shape (m,)
+        Output, for [first, last).
+    """
+    for m in range(first, last):
+        count = 0
+        for j in range(len(lists)):
+            if others[places[m], j]:
+                # The row's own index means "no neighbour" in the one list, that of the place in the other.
+                count += _shared(lists[i, rows[m]], lists[j, places[m]], places[m])
+                if rows[m] != places[m]:
+                    for t in lists[i, rows[m]]:
+                        if t == rows[m]:
+                            for u in lists[j, places[m]]:
+                                count -= u == t
+                            break
+        shared[m] = count
+
+
+@_njit
 def count_shared(lists, first, last, counts):
     """Count the neighbours that two views share, for each pair of views, over the samples [first, last).
 

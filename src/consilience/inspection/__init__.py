@@ -1,0 +1,38 @@
+"""Where the views agree, where they do not, and whether fusing them helped.
+
+Functions that return data, from a fitted model or a `FusionResult`; `plots` draws the same data with
+Matplotlib, and `report` writes it as one page.
+"""
+
+from .clusters import ClusterConflicts, cluster_conflicts
+from .confidence import SampleConfidence, sample_confidence
+from .convergence import Convergence, convergence
+from .health import GraphHealth, graph_health
+from .overview import Inspection, inspect
+from .pairs import PairConflicts, conflicting_pairs
+from .samples import SampleConflicts, sample_conflicts
+from .sensitivity import Sensitivity, sensitivity
+from .views import AgreementMatrix, ViewSummary, agreement_matrix, view_summary
+
+__all__ = [
+    "AgreementMatrix",
+    "ClusterConflicts",
+    "Convergence",
+    "GraphHealth",
+    "Inspection",
+    "PairConflicts",
+    "SampleConfidence",
+    "SampleConflicts",
+    "Sensitivity",
+    "ViewSummary",
+    "agreement_matrix",
+    "cluster_conflicts",
+    "conflicting_pairs",
+    "convergence",
+    "graph_health",
+    "inspect",
+    "sample_confidence",
+    "sample_conflicts",
+    "sensitivity",
+    "view_summary",
+]

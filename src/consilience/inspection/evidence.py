@@ -1,0 +1,165 @@
+r"""What speaks for and against a sample's place in a view: evidence from clusters and from neighbours.
+
+Each view is a graph of near neighbours. A walk of two steps from sample s in view i, not returning to s, ends
+in cluster c with probability :math:`h_i(s, c)`; over the share :math:`p_c` of that cluster among all samples,
+
+.. math:: L_i(s, c) = h_i(s, c) / p_c
+
+estimates how much likelier it is to find a sample of cluster c there than any sample. What the *other* views
+say of s is put together as independent witnesses would be,
+
+.. math:: q_{-i}(s, c) \propto p_c \prod_{j \neq i} L_j(s, c)^\tau,
+
+with one :math:`\tau` for all views, chosen so that the others foretell each view as well as possible: they
+are not independent, and their likelihoods only estimates. Clusters are those of the fit, made soft by the
+same rule.
+
+Beside that, the neighbours of s in view i that other views name, too, are counted: where views share more
+than clusters, these tell more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import softmax
+
+from .. import threads
+from ..neighbors.agreement import sorted_lists
+from ..neighbors.overlap_kernels import count_shared_at
+from .subject import Bools, Floats, Index, Subject
+
+_ROUNDS = 3  # in which the clusters are made soft
+_POWERS = (0.5, 0.6, 0.7, 0.85, 1.0, 1.2)  # to choose tau from
+_GRAIN = 2048  # samples
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What every view says of every sample.
+
+    Attributes
+    ----------
+    likelihoods : list of ndarray of shape (n, c)
+        For each view, how much likelier each cluster is at a sample's place in it; 1 where nothing is seen.
+    shares : ndarray of shape (c,)
+        Share of each cluster.
+    power : float
+        The tau of the module.
+    lists : ndarray of shape (v, n, k)
+        Each view's neighbours, ascending.
+    witnesses : ndarray of bool of shape (n, v)
+        Which views bear witness about which sample: they took part and have seen it.
+    """
+
+    likelihoods: list[Floats]
+    shares: Floats
+    power: float
+    lists: Index
+    witnesses: Bools
+
+    def by_others(self, i: int) -> Floats:
+        """Return what the other views say of each sample: probabilities of the clusters (n, c)."""
+        others = [j for j in range(len(self.likelihoods)) if j != i]
+        return _combined(self, others)
+
+    def by_all(self) -> Floats:
+        """Return what all views say of each sample: probabilities of the clusters (n, c)."""
+        return _combined(self, range(len(self.likelihoods)))
+
+    def n_others(self, i: int) -> NDArray[np.intp]:
+        """Return how many other views bear witness about each sample."""
+        return np.asarray(self.witnesses.sum(axis=1) - self.witnesses[:, i])
+
+    def n_confirmed(self, i: int, rows: Index, places: Index) -> NDArray[np.int64]:
+        """Count the neighbours of rows of a view that others name at these places."""
+        others = self.witnesses.copy()
+        others[:, i] = False
+        counts = np.empty(len(rows), dtype=np.int64)
+        threads.for_ranges(
+            lambda a, b: count_shared_at(self.lists, i, others, rows, places, a, b, counts),
+            len(rows),
+            grain=_GRAIN,
+        )
+        return counts
+
+
+def gather_evidence(subject: Subject) -> Evidence:
+    """Let every view speak about every sample."""
+    n = subject.n_samples
+    none = np.arange(n, dtype=np.int32)[:, None]
+    lists = sorted_lists([none if one is None else one for one in subject.lists])
+    walks = [_Walk(one) for one in lists]
+    labels = np.zeros(n, dtype=np.intp) if subject.labels is None else subject.labels
+    members = np.eye(subject.n_clusters)[labels]
+    witnesses = subject.seen & subject.heard
+    for _ in range(_ROUNDS):
+        shares = members.mean(axis=0) + 1e-12
+        likelihoods = [
+            np.where(subject.seen[:, i, None], walk.ends_in(members, shares) / shares, 1.0)
+            for i, walk in enumerate(walks)
+        ]
+        evidence = Evidence(likelihoods, shares, 1.0, lists, witnesses)
+        members = evidence.by_all()
+    return Evidence(likelihoods, shares, _choose_power(evidence), lists, witnesses)
+
+
+class _Walk:
+    """Walks of two steps on the graph of one view's neighbours, taken as friends of both sides."""
+
+    def __init__(self, neighbors: Index) -> None:
+        n, k = neighbors.shape
+        own = neighbors == np.arange(n)[:, None]
+        indptr = np.concatenate([[0], np.cumsum((~own).sum(axis=1))])
+        named = sparse.csr_array((np.ones(indptr[-1]), neighbors[~own], indptr), shape=(n, n))
+        both = sparse.csr_array(named + named.T)
+        degree = np.asarray(both.sum(axis=1)).ravel()
+        inverse = np.divide(1.0, degree, out=np.zeros(n), where=degree > 0)
+        starts = np.repeat(np.arange(n), np.diff(both.indptr))
+        self.returns = inverse * np.bincount(starts, both.data**2 * inverse[both.indices], minlength=n)
+        both.data *= inverse[starts]
+        self.step, self.n_told = both, 2.0 * k
+
+    def ends_in(self, members: Floats, shares: Floats) -> Floats:
+        """Return with which probability a walk ends in each cluster; with few neighbours, nearer to chance.
+
+        Walks that return to where they began are not counted: a sample is no witness about itself.
+        """
+        ends = self.step @ (self.step @ members) - self.returns[:, None] * members
+        total = ends.sum(axis=1, keepdims=True)
+        np.maximum(ends, 0.0, out=ends)
+        # As if one more neighbour were drawn from all samples, beside 2 k of the walk's ends.
+        weight = np.where(total > 1e-9, self.n_told, 0.0)
+        ends /= np.maximum(total, 1e-9)
+        return np.asarray((ends * weight + shares) / (weight + 1))
+
+
+def _combined(evidence: Evidence, views: Any) -> Floats:
+    """Return what these views say together, as far as they bear witness."""
+    total = np.tile(np.log(evidence.shares), (len(evidence.witnesses), 1))
+    for j in views:
+        told = np.log(evidence.likelihoods[j])
+        told[~evidence.witnesses[:, j]] = 0.0
+        total += evidence.power * told
+    return np.asarray(softmax(total, axis=1))
+
+
+def _choose_power(evidence: Evidence) -> float:
+    """Return the tau at which what the others say foretells each view best."""
+    logs = [
+        np.where(evidence.witnesses[:, i, None], np.log(told), 0.0)
+        for i, told in enumerate(evidence.likelihoods)
+    ]
+    total, prior = np.sum(logs, axis=0), np.log(evidence.shares)
+
+    def foretold(power: float) -> float:
+        return sum(
+            float(np.log((softmax(power * (total - own) + prior, axis=1) * told).sum(axis=1)).sum())
+            for own, told in zip(logs, evidence.likelihoods, strict=True)
+        )
+
+    return 1.0 if len(evidence.shares) == 1 else max(_POWERS, key=foretold)
