@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     2
     """
     arguments = build_parser().parse_args(argv)
+    arguments.typed = shlex.join(["consilience", *(sys.argv[1:] if argv is None else argv)])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
@@ -46,6 +48,8 @@ def _command(name: str) -> Any:
     """Return the function behind a subcommand; imported only now, so that --help is quick."""
     if name == "cluster":
         from .commands.cluster import run
+    elif name == "report":
+        from .commands.report import run
     elif name == "compare":
         from .commands.comparing.command import run
     elif name == "reproduce":
@@ -101,6 +105,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_demo(commands)
     _add_cluster(commands)
+    _add_report(commands)
     _add_compare(commands)
     _add_reproduce(commands)
     datasets = commands.add_parser(
@@ -139,6 +144,43 @@ def _add_cluster(commands: Any) -> None:
         epilog="example: consilience cluster rna.csv protein.csv --clusters 4 --id-column patient",
     )
     _add_input(cluster)
+    _add_method(cluster)
+    _add_output(cluster, "consilience-result")
+    _add_common(cluster)
+
+
+def _add_report(commands: Any) -> None:
+    report = commands.add_parser(
+        "report",
+        help="write a page about the clusters and the views in your files",
+        description="Cluster samples described by several views and write one page: the clusters, how sure "
+        "they are, which view disagrees where, and whether fusing them helps.",
+        epilog="example: consilience report rna.csv protein.csv --clusters 4 --id-column patient",
+    )
+    _add_input(report)
+    _add_method(report)
+    report.add_argument(
+        "--fdr",
+        type=float,
+        default=0.05,
+        metavar="RATE",
+        help="share of false flags among the rows said to contradict other views (default: 0.05)",
+    )
+    report.add_argument(
+        "--no-fusion-help",
+        action="store_true",
+        help="do not find out whether fusing helps: that takes about as long as some fits",
+    )
+    report.add_argument("--title", metavar="TEXT", help="title of the page")
+    report.add_argument(
+        "--out", type=Path, default=Path("report.html"), metavar="FILE", help="(default: report.html)"
+    )
+    report.add_argument("--force", action="store_true", help="overwrite a file that exists")
+    _add_seed(report)
+    _add_common(report)
+
+
+def _add_method(cluster: argparse.ArgumentParser) -> None:
     cluster.add_argument(
         "--method", choices=["sgf", "dgf"], default="dgf", help="fuse similarities or distances (default)"
     )
@@ -155,8 +197,6 @@ def _add_cluster(commands: Any) -> None:
             default="agreement",
             help=f"how much each {whose} counts (default: agreement)",
         )
-    _add_output(cluster, "consilience-result")
-    _add_common(cluster)
 
 
 def _add_compare(commands: Any) -> None:
@@ -233,6 +273,10 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser, folder: str) -> None:
     parser.add_argument("--out", type=Path, default=Path(folder), metavar="DIR", help=f"(default: {folder})")
     parser.add_argument("--force", action="store_true", help="overwrite results in an existing folder")
+    _add_seed(parser)
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
 
 

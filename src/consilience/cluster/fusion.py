@@ -210,7 +210,7 @@ class GraphFusion(UnifiedGraphClusterer):
         --------
         consilience.inspection.inspect : The same as data.
         """
-        from ..inspection.report import report_on  # only now: who never asks for a page need not load it
+        from ..inspection.reporting import report_on  # only now: who never asks for a page need not load it
 
         return report_on(
             self, path, views, y, fdr=fdr, title=title, sample_names=sample_names, force=force

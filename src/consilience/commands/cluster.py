@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..cluster import DistanceGraphFusion, SimilarityGraphFusion
+from ..inspection import Inspection, SampleConflicts, inspect
+from ..inspection.report import write_report
 from ..views import Views
-from .fitting import collected_warnings, common_parameters, read_given
+from .fitting import read_given
+from .fusing import fit
 from .output import check_target, result_folder, write_graph, write_json, write_table
-from .page import write_page
-from .summary import summarize, view_cells
+from .summary import conflict_sentences, summarize, view_cells
 from .tables import show, show_table
-
-METHODS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,66 +26,64 @@ def run(arguments: argparse.Namespace) -> int:
     read = read_given(arguments)
     views = read.views
     model, told = fit(arguments, views)
-    summary = summarize(model, views, read.labels, read.sources, told)
+    found = inspect(model)
+    summary = summarize(model, views, read.labels, read.sources, told, found)
     with result_folder(arguments.out, arguments.force) as folder:
-        write_results(folder, model, views, summary)
+        write_results(folder, model, views, summary, found)
+        write_report(
+            folder / "report.html",
+            model,
+            inspection=found,
+            y=read.labels,
+            notes=told,
+            command=arguments.typed,
+        )
     if arguments.json:
         show(json.dumps(summary, indent=1, ensure_ascii=False))
     else:
-        tell(summary, arguments.out)
+        tell(summary, found, arguments.out)
     return 0
 
 
-def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
-    """Fit the chosen method; return it with the warnings that came up."""
-    model = METHODS[arguments.method](
-        **common_parameters(arguments),
-        scale=arguments.scale,
-        view_weights=arguments.view_weights,
-        row_weights=arguments.row_weights,
-        random_state=arguments.seed,
-        verbose=not arguments.json,
-    )
-    with collected_warnings() as told:
-        model.fit(views)
-    told = [_as_options(message) for message in told]
-    for message in told:
-        warnings.warn(message, stacklevel=2)
-    return model, told
-
-
-def _as_options(message: str) -> str:
-    """Turn the advice of a warning, which speaks of parameters, into that for the command."""
-    return message.replace("view_weights='uniform'", "--view-weights uniform").replace(
-        "scale='none'", "--scale none"
-    )
-
-
-def write_results(folder: Path, model: Any, views: Views, summary: dict[str, Any]) -> None:
-    """Write labels, views, graph, summary and page into a folder."""
+def write_results(folder: Path, model: Any, views: Views, summary: dict[str, Any], found: Inspection) -> None:
+    """Write labels, views, conflicts, graph and summary into a folder."""
     ids = np.arange(views.n_samples) if views.sample_ids is None else views.sample_ids
     write_table(folder / "labels.csv", ["sample", "label"], zip(ids, model.labels_, strict=True))
     rows = summary["views"]
     write_table(folder / "view_weights.csv", list(rows[0]), [list(row.values()) for row in rows])
+    write_table(folder / "conflicts.csv", ["sample", "view", "probability"], flagged_rows(found.samples))
     write_graph(folder / "graph.npz", model.graph_)
     write_json(folder / "summary.json", summary)
-    write_page(folder / "report.html", summary)
 
 
-def tell(summary: dict[str, Any], out: Path) -> None:
+def flagged_rows(conflicts: SampleConflicts) -> Iterator[tuple[Any, str, float]]:
+    """Return the rows that contradict the other views: sample, view and probability, the surest first."""
+    samples, views = np.nonzero(conflicts.flagged)
+    scores = conflicts.scores[samples, views]
+    for j in np.argsort(-scores, kind="stable"):
+        yield conflicts.sample_names[samples[j]], conflicts.names[views[j]], round(float(scores[j]), 6)
+
+
+def tell(summary: dict[str, Any], found: Inspection, out: Path) -> None:
     """Show the result on the terminal."""
     sizes = ", ".join(map(str, summary["cluster_sizes"]))
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters of {sizes}")
     show()
     show_table(
-        ["view", "features", "metric", "reliability", "contribution", "inconsistent share"],
+        ["view", "features", "metric", "reliability", "contribution", "inconsistent share", "flagged rows"],
         [
-            [row["view"], row["features"], row["metric"], *view_cells(row, "{:.3f}")]
+            [row["view"], row["features"], row["metric"], *view_cells(row, "{:.3f}"), row["flagged_rows"]]
             for row in summary["views"]
         ],
     )
+    show()
+    for sentence in conflict_sentences(found.samples):
+        show(sentence)
     if summary["scores"] is not None:
         show()
         show("against the labels: " + ", ".join(f"{k} {100 * v:.2f} %" for k, v in summary["scores"].items()))
     show()
-    show(f"Results are in {out}: labels.csv, view_weights.csv, graph.npz, summary.json, report.html")
+    show(
+        f"Results are in {out}: open report.html; labels.csv, view_weights.csv, conflicts.csv, graph.npz, "
+        "summary.json"
+    )

@@ -6,13 +6,18 @@ import argparse
 import json
 import time
 import warnings
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..cluster import AverageGraph, DistanceGraphFusion, SimilarityGraphFusion
 from ..datasets import load_digits_views
+from ..inspection import inspect
+from ..inspection.report import write_report
+from ..inspection.reporting import help_for
 from ..views import Views
 from .output import check_target, result_folder, versions, write_graph, write_json, write_table
 from .page import VIEW_NOTE, page, table, views_table
@@ -21,6 +26,7 @@ from .summary import scores, view_cells, view_rows
 from .tables import bold, show, show_table
 
 SPOILED = "zones"
+SHARE = 0.3  # of its rows, in the second report
 CONDITIONS = {"clean": "the views as they are", "spoiled": f"the rows of {SPOILED!r} shuffled"}
 FUSIONS = {"SGF": SimilarityGraphFusion, "DGF": DistanceGraphFusion}
 
@@ -49,15 +55,64 @@ def run(arguments: argparse.Namespace) -> int:
             )
             labels[f"{condition}: {name}"] = model.labels_
             models[condition, name] = (model, given)
+    bar.draw(1.0, "reports")
+    reports = Reports(models["clean", "DGF"][0], digits, truth, arguments.seed)
     bar.end()
     summary = summarize(rows, models, arguments.seed)
+    summary["findings"] += reports.findings()
     with result_folder(arguments.out, arguments.force) as folder:
         write_results(folder, summary, truth, labels, models["clean", "DGF"][0].graph_)
+        reports.write(folder)
     if arguments.json:
         show(json.dumps(summary, indent=1))
     else:
         tell(summary, arguments.out)
     return 0
+
+
+class Reports:
+    """The pages about two fits: to the views as they are, and to such with some rows of one shuffled."""
+
+    def __init__(self, model: Any, digits: dict[str, Any], truth: Any, seed: int) -> None:
+        self.truth, self.model = truth, model
+        n = len(truth)
+        self.moved = np.random.default_rng(seed).choice(n, round(SHARE * n), replace=False)
+        order = np.arange(n)
+        order[self.moved] = np.roll(self.moved, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of single views whose graphs fall into parts
+            self.help = help_for(model, digits, truth)
+            self.spoiled = clone(model).fit({**digits, SPOILED: digits[SPOILED][order]})
+        self.found = inspect(self.spoiled)
+
+    def findings(self) -> list[str]:
+        """Say what the pages show."""
+        view = list(self.found.samples.names).index(SPOILED)
+        flagged = np.flatnonzero(self.found.samples.flagged[:, view])
+        right = int(np.isin(flagged, self.moved).sum())
+        assert self.help is not None
+        return [
+            f"Does fusing help? {self.help.sentence}",
+            f"With {len(self.moved)} of the {len(self.truth)} rows of {SPOILED!r} shuffled, {len(flagged)} "
+            f"rows are flagged as contradicting the other views; {right} of these are really shuffled. "
+            "report-spoiled.html shows which.",
+        ]
+
+    def write(self, folder: Path) -> None:
+        """Write both pages."""
+        title = "Six views of handwritten digits"
+        command = f"consilience demo --seed {self.model.random_state}"
+        write_report(
+            folder / "report.html", self.model, help=self.help, y=self.truth, title=title, command=command
+        )
+        write_report(
+            folder / "report-spoiled.html",
+            self.spoiled,
+            inspection=self.found,
+            y=self.truth,
+            title=f"{title}, {SHARE:.0%} of the rows of {SPOILED!r} shuffled",
+            command=command,
+        )
 
 
 def warm_up(digits: dict[str, Any]) -> None:
@@ -150,7 +205,7 @@ def write_results(
     write_table(folder / "view_weights.csv", list(rows[0]), [list(row.values()) for row in rows])
     write_graph(folder / "graph.npz", graph)
     write_json(folder / "summary.json", summary)
-    (folder / "report.html").write_text(demo_page(summary), encoding="utf-8")
+    (folder / "demo.html").write_text(demo_page(summary), encoding="utf-8")
 
 
 def score_rows(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
@@ -187,7 +242,10 @@ def tell(summary: dict[str, Any], out: Path) -> None:
         show(sentence)
     show()
     show("The six views were picked to show what fusing does: a demonstration, not evidence that it wins.")
-    show(f"Results are in {out}: open report.html; labels.csv holds the labels behind every score.")
+    show(
+        f"Results are in {out}: open report.html, report-spoiled.html and demo.html; labels.csv holds the "
+        "labels behind every score."
+    )
 
 
 def demo_page(summary: dict[str, Any]) -> str:
@@ -200,7 +258,7 @@ def demo_page(summary: dict[str, Any]) -> str:
         f"same with one view spoiled: {CONDITIONS['spoiled']}, so that it describes the wrong images.</p>",
         "<h2>Ten clusters against the true digits</h2>",
         table(header, cells, numbers=range(1, 6)),
-        "".join(f"<p>{sentence}</p>" for sentence in summary["findings"]),
+        "".join(f"<p>{escape(sentence)}</p>" for sentence in summary["findings"]),
     ]
     for condition, meaning in CONDITIONS.items():
         rows_here = [r for r in summary["views"] if (r["condition"], r["system"]) == (condition, "DGF")]

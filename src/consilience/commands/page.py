@@ -1,10 +1,9 @@
-"""A first, simple, self-contained page about a fit: no script, no request, every name escaped."""
+"""Pieces of plain, self-contained pages: no script, no request, every name escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from .summary import view_cells
@@ -30,24 +29,6 @@ VIEW_NOTE = (
     "view's share of the unified graph. Inconsistent share: the part of its own edge weights that the other "
     "views do not confirm."
 )
-
-
-def write_page(path: Path, summary: dict[str, Any]) -> None:
-    """Write the page of one fit."""
-    parts = [
-        f"<p>{summary['n_samples']} samples, {len(summary['views'])} views, "
-        f"{summary['n_clusters']} clusters by {escape(summary['method'])}.</p>",
-        "<h2>Clusters</h2>",
-        _sizes(summary["cluster_sizes"]),
-        _scores(summary["scores"]),
-        "<h2>What each view contributed, and what only it says</h2>",
-        f"<p class='note'>{VIEW_NOTE}</p>",
-        views_table(summary["views"]),
-        _warnings(summary["warnings"]),
-        "<h2>How it was made</h2>",
-        _how(summary),
-    ]
-    path.write_text(page("Clustering of several views", parts), encoding="utf-8")
 
 
 def page(title: str, parts: Sequence[str]) -> str:
@@ -91,28 +72,3 @@ def views_table(rows: Sequence[dict[str, Any]]) -> str:
             cells[-1] += [text, bar((row[column] or 0.0) / largest[column], kind)]
     header = ["view", "features", "metric", "reliability", "", "contribution", "", "inconsistent share", ""]
     return table(header, cells, numbers=(1, 3, 5, 7))
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    rows = [[str(i), str(size), bar(size / max(sizes))] for i, size in enumerate(sizes)]
-    return table(["cluster", "samples", ""], rows, numbers=(1,))
-
-
-def _scores(scores: dict[str, float] | None) -> str:
-    if scores is None:
-        return ""
-    told = ", ".join(f"{escape(name)} {100 * value:.2f} %" for name, value in scores.items())
-    return f"<p>Against the labels given: {told}.</p>"
-
-
-def _warnings(warnings: Sequence[str]) -> str:
-    if not warnings:
-        return ""
-    return "<h2>Warnings</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in warnings) + "</ul>"
-
-
-def _how(summary: dict[str, Any]) -> str:
-    facts = {**summary["parameters"], **summary["versions"], "data fingerprint": summary["data_fingerprint"]}
-    listed = "\n".join(f"{name} = {value!r}" for name, value in facts.items())
-    total = sum(summary["seconds"].values())
-    return f"<p>{summary['rounds']} rounds, {total:.2f} s in all.</p><pre>{escape(listed)}</pre>"

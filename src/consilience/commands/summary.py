@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..inspection import Inspection, SampleConflicts
 from ..metrics import accuracy, ari, nmi, purity
 from ..views import Views
 from .output import versions
@@ -46,10 +47,38 @@ def view_cells(row: dict[str, Any], number: str) -> tuple[str, str, str]:
     return reliability, number.format(row["contribution"]), f"{row['inconsistent_share']:.4f}"
 
 
+def conflict_rows(conflicts: SampleConflicts) -> list[dict[str, Any]]:
+    """Return, per view, how many rows contradict the others and how many are thought to."""
+    return [
+        {"flagged_rows": int(flagged), "misplaced_share": None if np.isnan(share) else round(float(share), 6)}
+        for flagged, share in zip(conflicts.n_flagged, conflicts.misplaced_shares, strict=True)
+    ]
+
+
+def conflict_sentences(conflicts: SampleConflicts) -> list[str]:
+    """Say which views have rows that contradict the others."""
+    n, said = len(conflicts.flagged), []
+    for name, flagged in zip(conflicts.names, conflicts.n_flagged, strict=True):
+        if flagged:
+            said.append(
+                f"View {name!r}: {flagged} of {n} rows contradict the other views "
+                f"(of such flags, about {conflicts.fdr:.0%} are false)."
+            )
+    if not said and np.isfinite(conflicts.scores).any():
+        said.append("No row of any view contradicts the other views.")
+    return said
+
+
 def summarize(
-    model: Any, views: Views, truth: NDArray[Any] | None, sources: Sequence[str], warnings: Sequence[str]
+    model: Any,
+    views: Views,
+    truth: NDArray[Any] | None,
+    sources: Sequence[str],
+    warnings: Sequence[str],
+    found: Inspection,
 ) -> dict[str, Any]:
     """Return all that belongs to a fit, ready for JSON."""
+    about = zip(view_rows(model, views), conflict_rows(found.samples), strict=True)
     parameters = {name: value for name, value in model.get_params().items() if name != "callback"}
     return {
         "method": type(model).__name__,
@@ -60,11 +89,13 @@ def summarize(
         "n_clusters": int(model.n_clusters),
         "cluster_sizes": np.bincount(model.labels_).tolist(),
         "scores": None if truth is None else scores(truth, model.labels_),
-        "views": view_rows(model, views),
+        "views": [{**row, **conflicts} for row, conflicts in about],
         "history": model.history_.tolist(),
         "rounds": model.n_iter_,
         "converged": model.converged_,
         "eigenvalues": model.eigenvalues_.tolist(),
+        "connected_components": found.health.n_components,
+        "false_discovery_rate": found.samples.fdr,
         "seconds": {stage: round(value, 4) for stage, value in model.timings_.items()},
         "warnings": list(warnings),
         "sources": list(sources),

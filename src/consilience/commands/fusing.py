@@ -1,0 +1,38 @@
+"""Fitting a fusion to files, as the options say."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from typing import Any
+
+from ..cluster import DistanceGraphFusion, SimilarityGraphFusion
+from ..views import Views
+from .fitting import collected_warnings, common_parameters
+
+METHODS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
+
+
+def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
+    """Fit the chosen method; return it with the warnings that came up."""
+    model = METHODS[arguments.method](
+        **common_parameters(arguments),
+        scale=arguments.scale,
+        view_weights=arguments.view_weights,
+        row_weights=arguments.row_weights,
+        random_state=arguments.seed,
+        verbose=not arguments.json,
+    )
+    with collected_warnings() as told:
+        model.fit(views)
+    told = [_as_options(message) for message in told]
+    for message in told:
+        warnings.warn(message, stacklevel=2)
+    return model, told
+
+
+def _as_options(message: str) -> str:
+    """Turn the advice of a warning, which speaks of parameters, into that for the command."""
+    return message.replace("view_weights='uniform'", "--view-weights uniform").replace(
+        "scale='none'", "--scale none"
+    )

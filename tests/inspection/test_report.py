@@ -1,0 +1,553 @@
+"""The page about a fit: what it says, that names stay text, how large it is, and what it refuses."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+from copy import copy
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from consilience import (
+    DistanceGraphFusion,
+    SimilarityGraphFusion,
+    Views,
+    fuse_graphs,
+    load_digits_views,
+    make_multiview,
+)
+from consilience.inspection import inspect
+from consilience.inspection.fusion_help import does_fusion_help
+from consilience.inspection.report import write_report
+from consilience.inspection.report.content import ReportContent
+from consilience.inspection.report.page import make_page
+from consilience.inspection.report.payload import MOST_BINS, make_payload
+from consilience.inspection.report.positions import MOST_DRAWN, drawn_samples, positions
+from consilience.inspection.report.wording import decimal, listed, percent
+from consilience.metrics import accuracy, ari, nmi, purity
+
+HOSTILE_SAMPLE = "<img src=x onerror=alert(1)>"
+HOSTILE_VIEW = "</script><script>alert(1)</script>"
+
+
+class Page(HTMLParser):
+    """What is in a page: its words, its tables, its elements and its scripts."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.scripts: list[str] = []
+        self.words: list[str] = []
+        self.conclusions: list[str] = []
+        self._table: list[list[str]] = []
+        self._in_script = self._in_style = self._in_cell = self._in_conclusion = False
+        self.feed(source)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        if tag == "table":
+            self._table = []
+            self.tables[attributes.get("id") or attributes["aria-label"]] = self._table
+        if tag == "tr":
+            self._table.append([])
+        if tag in ("td", "th"):
+            self._table[-1].append("")
+            self._in_cell = True
+        if tag == "p" and attributes.get("class") == "conclusion":
+            self._in_conclusion = True
+            self.conclusions.append("")
+        self._in_script, self._in_style = tag == "script", tag == "style"
+
+    def handle_endtag(self, tag):
+        self._in_script = self._in_style = False
+        self._in_cell = self._in_cell and tag not in ("td", "th")
+        self._in_conclusion = self._in_conclusion and tag != "p"
+
+    def handle_data(self, data):
+        if self._in_script:
+            self.scripts.append(data)
+        elif not self._in_style:
+            self.words.append(data)
+            if self._in_cell:
+                self._table[-1][-1] += data
+            if self._in_conclusion:
+                self.conclusions[-1] += data
+
+    def body(self, table):
+        return self.tables[table][1:]
+
+    @property
+    def payload(self):
+        return json.loads(self.scripts[0])
+
+
+def read(path) -> Page:
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def fit(sample_views, n_clusters=3, **told):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a fit warns of is tested elsewhere; a report must not warn
+        return DistanceGraphFusion(n_clusters=n_clusters, random_state=0, **told).fit(sample_views)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return make_multiview(400, n_clusters=4, separation=6.0, scrambled=[0.3, 0, 0, 0], random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(sample):
+    return fit(sample.views, 4)
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    return inspect(model)
+
+
+@pytest.fixture
+def written(model, found, tmp_path):
+    """Return a function: what to tell `write_report` -> the page."""
+
+    def write(**told):
+        return read(write_report(tmp_path / "report.html", model, inspection=found, force=True, **told))
+
+    return write
+
+
+def test_the_answer_stands_first_with_sizes_and_scores(written, model, sample):
+    page = written(y=sample.y, title="Four views of <things>")
+    first = page.conclusions[0]
+    assert (
+        first == "400 samples in 4 views were put into 4 clusters of 100 samples each by DistanceGraphFusion."
+    )
+    sizes = [int(row[1]) for row in page.body("clusters")]
+    assert sizes == np.bincount(model.labels_).tolist()
+    for name, score in (("NMI", nmi), ("ACC", accuracy), ("ARI", ari), ("purity", purity)):
+        assert f"{name} {score(sample.y, model.labels_):.3f}" in page.text
+    assert "Four views of <things>" in page.text
+    headings = ["The answer", "Can I trust it?", "Which view disagrees where?", "Does fusion help?"]
+    places = [page.source.index(f">{heading}</h2>") for heading in [*headings, "How it was made"]]
+    assert places == sorted(places)
+
+
+def test_without_labels_there_are_no_scores(written):
+    assert "NMI" not in written().text
+
+
+def test_every_flagged_row_is_listed_with_what_a_flag_means(written, found):
+    page = written()
+    listed_rows = {(row[0], row[1]) for row in page.body("flagged")}
+    samples, views = np.nonzero(found.samples.flagged)
+    assert listed_rows == {(str(s), found.samples.names[i]) for s, i in zip(samples, views, strict=True)}
+    assert len(listed_rows) > 90
+    assert "false flags at 5 % (the false discovery rate)" in page.text
+    n = int(found.samples.n_flagged[0])
+    assert f"View 'view_0' disagrees: {n} of its 400 rows ({percent(n / 400)}) are flagged." in page.text
+
+
+def test_tables_hold_the_numbers_of_the_inspection(written, found):
+    page = written()
+    contributions = [float(row[1].rstrip(" %")) for row in page.body("views-table")]
+    np.testing.assert_allclose(contributions, 100 * found.views.contributions, atol=0.051)
+    shares = page.tables["Share of neighbours that two views have in common, beyond chance."][1:]
+    assert shares[0][2] == decimal(found.agreement.shares[0, 1])
+    assert shares[2][2] == decimal(found.agreement.shares[2, 1])
+    scores = [[float(cell) for cell in row[2:]] for row in page.body("clusters-views")]
+    np.testing.assert_allclose(scores, found.clusters.scores, atol=0.0051)
+    least = [float(row[3]) for row in page.body("least-sure")]
+    np.testing.assert_allclose(least, np.sort(found.confidence.lowest)[:20], atol=0.0051)
+    pairs = page.body("pairs")
+    assert [[int(row[0]), int(row[1])] for row in pairs] == found.pairs.pairs.tolist()
+    assert [row[2] for row in pairs] == [f"view_{i}" for i in found.pairs.odd_view]
+    opinions = [[float(cell) for cell in row[6:]] for row in pairs]
+    np.testing.assert_allclose(opinions, found.pairs.opinions, atol=0.0051)
+
+
+def test_the_page_points_at_shuffled_rows_of_the_digits(tmp_path):
+    views = dict(load_digits_views().items())
+    rng = np.random.default_rng(0)
+    rows = rng.choice(1797, 539, replace=False)
+    views["zones"] = views["zones"].copy()
+    views["zones"][rows] = views["zones"][rng.permutation(rows)]
+    page = read(write_report(tmp_path / "digits.html", fit(views, 10)))
+    assert "View 'zones' disagrees:" in page.conclusions[3]
+    named = {int(row[0]) for row in page.body("flagged") if row[1] == "zones"}
+    right = len(named & set(rows.tolist()))
+    assert right > 0.9 * len(named)
+    assert right > 0.8 * len(rows)
+
+
+def test_charts_get_finite_numbers_of_every_sample_drawn(written, found):
+    data = written().payload
+    drawn = data["map"]
+    assert len(drawn["x"]) == len(drawn["names"]) == 400
+    assert drawn["clusters"] == found.labels.tolist()
+    np.testing.assert_allclose(drawn["scores"], found.samples.scores, atol=0.0051)
+    assert [one == [0] for one in drawn["flags"]] == found.samples.flagged[:, 0].tolist()
+    counts = np.array(data["confidence"]["counts"])
+    assert counts.sum(axis=1).tolist() == [100] * 4
+    assert counts[:, 0].sum() == (found.confidence.lowest < 0.25).sum()
+
+
+def test_bins_of_the_heat_map_keep_clusters_apart_and_lose_nobody(written, found):
+    conflicts = written().payload["conflicts"]
+    assert MOST_BINS <= len(conflicts["clusters"]) <= MOST_BINS + 4
+    assert all(a <= b for a, b in pairwise(conflicts["clusters"]))
+    sizes = np.array(conflicts["sizes"])
+    assert sizes.sum() == 400
+    means = (np.array(conflicts["means"]) * sizes[:, None]).sum(axis=0) / 400
+    np.testing.assert_allclose(means, found.samples.scores.mean(axis=0), atol=0.005)
+    assert np.sum(conflicts["flagged"], axis=0).tolist() == found.samples.n_flagged.tolist()
+
+
+def test_what_is_not_finite_is_null(sample, tmp_path):
+    mask = np.ones((400, 4), dtype=bool)
+    mask[:50, 1] = False
+    model = fit(Views(sample.views, mask=mask), 4)
+    data = read(write_report(tmp_path / "report.html", model)).payload
+    assert [row[1] for row in data["map"]["scores"][:50]] == [None] * 50
+    assert None not in [row[1] for row in data["map"]["scores"][50:]]
+
+
+def test_hostile_names_stay_text(sample, tmp_path):
+    names = [HOSTILE_SAMPLE, "\u2028&amp;\u2029", "x" * 10_000, "\ud800", *(f"s{i}" for i in range(396))]
+    views = dict(zip([HOSTILE_VIEW, "'\"&", "<!--", "b"], sample.views.values(), strict=True))
+    path = tmp_path / "report.html"
+    told = {"notes": [HOSTILE_VIEW], "command": HOSTILE_VIEW, "title": HOSTILE_VIEW}
+    write_report(path, fit(views, 4), sample_names=names, **told)
+    page = read(path)
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("script") == 4
+    assert "img" not in tags
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert page.payload["views"][0] == HOSTILE_VIEW
+    assert page.payload["map"]["names"][:2] == names[:2]
+    assert len(page.payload["map"]["names"][2]) < 100
+    assert page.body("views-table")[0][0] == HOSTILE_VIEW
+    assert page.text.count(HOSTILE_VIEW) > 5
+    assert not set("<>&\u2028\u2029") & set(page.scripts[0])
+    assert ("option", {"value": "0"}) in page.elements
+
+
+def test_the_page_asks_nobody_for_anything(written):
+    page = written()
+    for _, attributes in page.elements:
+        assert not {"src", "srcset", "action"} & set(attributes)
+        assert (attributes.get("href") or "#").startswith("#")
+    styles = re.findall(r"<style>(.*?)</style>", page.source, re.DOTALL)
+    assert len(styles) == 1
+    assert not re.search(r"url\(|@import|@font-face", styles[0])
+    policy = next(a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    for script in page.scripts[1:]:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "'unsafe-inline'" not in policy.split("style-src")[0]
+
+
+def test_a_reader_without_scripts_has_every_section_in_words(written):
+    page = written()
+    ids = [attributes.get("id") for _, attributes in page.elements]
+    assert len(set(filter(None, ids))) == len(list(filter(None, ids)))
+    for chart in (a for _, a in page.elements if a.get("class") == "chart"):
+        assert chart["role"] == "img"
+        assert len(chart["aria-label"]) > 20
+    assert {"clusters", "least-sure", "views-table", "clusters-views", "flagged", "pairs"} <= set(page.tables)
+    assert "noscript" in [tag for tag, _ in page.elements]
+
+
+def test_the_same_fit_gives_the_same_bytes(model, tmp_path):
+    pages = [write_report(tmp_path / f"{i}.html", model).read_bytes() for i in range(2)]
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.filterwarnings("ignore:The graph has:UserWarning")
+def test_the_code_on_the_page_makes_the_fit_again(sample, tmp_path, monkeypatch):
+    metric = dict.fromkeys(sample.views, "euclidean")
+    model = SimilarityGraphFusion(
+        n_clusters=4, random_state=0, n_neighbors=9, metric=metric, view_weights=np.array([1.0, 2, 2, 2])
+    ).fit(sample.views)
+    page = read(write_report(tmp_path / "first.html", model, fdr=0.1, command="consilience report a b"))
+    code = re.search(r'<code id="code">(.*?)</code>', page.source, re.DOTALL).group(1)
+    code = code.replace("&quot;", '"').replace("&#x27;", "'")
+    assert "consilience report a b" in page.text
+    assert "n_neighbors=9" in code
+    monkeypatch.chdir(tmp_path)
+    space = {"given": sample.views}
+    exec(code.replace("views = ...", "views = given"), space)
+    assert (space["model"].labels_ == model.labels_).all()
+    again = read(tmp_path / "report.html")
+    assert again.body("views-table") == page.body("views-table")
+    assert again.body("flagged") == page.body("flagged")
+    assert "contenders" in again.tables
+
+
+@pytest.mark.filterwarnings("ignore:The graph has:UserWarning")
+def test_parameters_that_cannot_be_written_are_said_to_be_so(sample, tmp_path):
+    model = DistanceGraphFusion(n_clusters=4, random_state=np.random.RandomState(0)).fit(sample.views)
+    page = read(write_report(tmp_path / "report.html", model))
+    assert "# random_state was a RandomState, which cannot be written here." in page.text
+    unseeded = DistanceGraphFusion(n_clusters=4).fit(sample.views)
+    page = read(write_report(tmp_path / "unseeded.html", unseeded))
+    assert "No seed was given" in page.text
+
+
+def test_how_it_was_made(written, model):
+    page = written(notes=["Something was rescaled."])
+    assert "Something was rescaled." in page.text
+    assert model.data_fingerprint_ in page.text
+    for name in ("numpy", "scipy", "scikit-learn", "numba", "Python", "consilience"):
+        assert name in [row[0] for row in page.body("Resolved values, data and versions.")]
+    parameters = {row[0]: row[1:] for row in page.body("Parameters of the DistanceGraphFusion.")}
+    assert parameters["n_clusters"] == ["4", "set"]
+    assert parameters["beta"] == ["1.0", "default"]
+    assert set(parameters) == set(model.get_params())
+
+
+def test_what_is_known_of_fusing_is_shown(written, sample):
+    help = does_fusion_help(sample.views, 4, y=sample.y, n_resamples=2, random_state=0)
+    page = written(help=help)
+    assert page.conclusions[4] == help.sentence
+    rows = page.body("contenders")
+    assert [row[0] for row in rows] == list(help.names)
+    np.testing.assert_allclose([float(row[2]) for row in rows], help.stability, atol=0.00051)
+    np.testing.assert_allclose([float(row[-1]) for row in rows], help.scores["ARI"], atol=0.00051)
+    skipped = written(help=replace(help, skipped={"concatenation": "It would not fit."}))
+    assert "'concatenation' was not compared. It would not fit." in skipped.text
+
+
+def test_what_is_not_known_of_fusing_is_said_how_to_get(written):
+    assert "model.report(path, views=views)" in written().conclusions[4]
+
+
+def conclusions(tmp_path, views, n_clusters=3, **told):
+    path = write_report(tmp_path / "report.html", fit(views, n_clusters, **told))
+    return " ".join(read(path).conclusions)
+
+
+def test_one_view(tmp_path):
+    views = make_multiview(60, n_views=1, n_clusters=3, separation=6.0, random_state=0).views
+    told = conclusions(tmp_path, views)
+    assert "no other that could disagree" in told
+    assert "nothing to fuse it with" in told
+
+
+def test_views_that_agree(tmp_path):
+    views = make_multiview(300, n_views=3, n_clusters=3, separation=6.0, random_state=0).views
+    assert "All three views agree with each other; no row is flagged." in conclusions(tmp_path, views)
+
+
+def test_of_two_views_nobody_can_tell_which_is_at_fault(tmp_path):
+    made = make_multiview(300, n_views=2, n_clusters=3, separation=6.0, scrambled=[0.2, 0], random_state=0)
+    told = conclusions(tmp_path, made.views)
+    assert "which of them is at fault cannot be told" in told
+    assert "All" not in told
+
+
+def test_a_view_that_is_left_out(tmp_path):
+    made = make_multiview(300, n_views=3, noise_views=1, n_clusters=3, separation=6.0, random_state=0)
+    told = conclusions(tmp_path, made.views)
+    assert "View 'noise_0' was left out of the fusion" in told
+    assert "View 'noise_0' agrees with no other about who is near whom, beyond chance." in told
+
+
+def test_a_view_that_says_nothing(sample, tmp_path):
+    views = {**sample.views, "constant": np.ones((400, 2))}
+    page = read(write_report(tmp_path / "report.html", fit(views, 4)))
+    assert "View 'constant' was left out" in page.text
+    assert "There is nothing to compare it with: no row could be judged." in page.text
+
+
+def test_one_cluster(sample, tmp_path):
+    told = conclusions(tmp_path, sample.views, 1)
+    assert "all in one cluster" in told
+    assert "confidence says nothing" in told
+
+
+def test_a_graph_in_pieces(tmp_path):
+    views = make_multiview(300, n_clusters=5, separation=60.0, random_state=0).views
+    told = conclusions(tmp_path, views)
+    assert "in five pieces of 60 samples each: more than the clusters asked for" in told
+    assert "is largest behind 5, not behind the 3 asked for" in told
+
+
+def test_a_fusion_that_did_not_converge(sample, tmp_path):
+    assert "did not converge" in conclusions(tmp_path, sample.views, 4, max_iter=1)
+
+
+def test_very_few_samples(tmp_path):
+    views = make_multiview(6, n_views=3, n_clusters=2, separation=9.0, random_state=0).views
+    assert "too few samples to tell" in conclusions(tmp_path, views, 2)
+
+
+def test_many_clusters_and_views(tmp_path):
+    made = make_multiview(600, n_views=12, n_clusters=60, separation=9.0, random_state=0)
+    page = read(write_report(tmp_path / "report.html", fit(made.views, 60)))
+    assert "The 40 least sure of 60 clusters are drawn." in page.text
+    assert "Colours and shapes repeat" in page.text
+    assert len(page.payload["confidence"]["clusters"]) == 40
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Return what a report of 100,000 samples is about, made up but for the parts that do not grow."""
+    n, v, c = 100_000, 4, 10
+    made = make_multiview(500, n_views=v, n_clusters=c, separation=9.0, random_state=0)
+    model = fit(made.views, c)
+    found = inspect(model, n_pairs=200)
+    rng = np.random.default_rng(0)
+    times = n // 500
+    names = np.array([f"a sample with a long name, as ids of specimens are, number {i}" for i in range(n)])
+    scores = rng.random((n, v))
+    flagged = scores > [0.7, 1, 1, 1]
+    found = replace(
+        found,
+        labels=np.tile(found.labels, times),
+        sample_names=names,
+        samples=replace(found.samples, sample_names=names, scores=scores, flagged=flagged),
+        clusters=replace(found.clusters, sizes=found.clusters.sizes * times),
+        confidence=replace(
+            found.confidence,
+            silhouette=rng.random(n),
+            margin=rng.random(n),
+            second=np.tile(found.confidence.second, times),
+            neighbor_agreement=rng.random(n),
+        ),
+    )
+    model = copy(model)
+    model.embedding_ = np.tile(model.embedding_, (times, 1))
+    return ReportContent(model, found, None, None, "Large", (), None)
+
+
+def test_a_page_of_many_samples_is_small_and_says_what_it_leaves_out(large):
+    source = make_page(large, make_payload(large))
+    assert len(source.encode()) < 3_000_000
+    page = Page(source)
+    assert "1,500 of 100,000 samples are drawn" in page.text
+    assert "each column is the mean of a few of the 100,000 samples (240 columns)" in page.text
+    assert f"The 1,000 worst of {int(large.found.samples.flagged.sum()):,} flagged rows" in page.text
+    assert len(page.body("flagged")) == 1000
+
+
+def test_samples_are_drawn_evenly_and_no_more_than_half_of_them_for_their_flags(large):
+    drawn = drawn_samples(large)
+    assert len(np.unique(drawn)) == MOST_DRAWN
+    assert np.bincount(large.labels[drawn]).tolist() == [MOST_DRAWN // 10] * 10
+    flagged = large.found.samples.flagged.any(axis=1)[drawn].mean()
+    assert 0.5 <= flagged < 0.75  # half for their flags, 30 % of the rest by lot
+
+
+def test_small_clusters_are_drawn_whole(large):
+    labels = large.labels.copy()
+    labels[labels == 0] = 1
+    labels[:7] = 0
+    sizes = np.bincount(labels)
+    found = replace(large.found, labels=labels, clusters=replace(large.found.clusters, sizes=sizes))
+    drawn = drawn_samples(replace(large, found=found))
+    counts = np.bincount(labels[drawn])
+    assert counts[0] == 7
+    assert counts.sum() == MOST_DRAWN
+    assert np.ptp(counts[1:]) <= 1
+
+
+@pytest.mark.parametrize(("n", "c"), [(6, 2), (30, 1), (30, 3)])
+def test_the_map_has_a_place_for_everybody(n, c):
+    made = make_multiview(n, n_views=2, n_clusters=max(c, 2), separation=5.0, random_state=0)
+    model = fit(made.views, c)
+    places, _ = positions(ReportContent(model, inspect(model), None, None, "", (), None), np.arange(n))
+    assert places.shape == (n, 2)
+    assert np.isfinite(places).all()
+    assert np.ptp(places, axis=0).min() > 0
+
+
+def refused(error, match, path, fitted, **told):
+    folder = path.parent
+    before = sorted(os.listdir(folder)) if folder.is_dir() else None
+    with pytest.raises(error, match=match) as caught:
+        write_report(path, fitted, **told)
+    assert "\n" not in str(caught.value)
+    assert before == (sorted(os.listdir(folder)) if folder.is_dir() else None)
+
+
+def test_a_file_that_exists_is_replaced_by_force_only(model, found, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+    refused(FileExistsError, "pass force=True", path, model)
+    assert path.read_text() == "mine"
+    write_report(path, model, inspection=found, force=True)
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_places_that_cannot_be_written_to(model, tmp_path, monkeypatch):
+    refused(IsADirectoryError, "is a folder", tmp_path, model)
+    refused(FileNotFoundError, "There is no folder .*absent", tmp_path / "absent" / "report.html", model)
+    (tmp_path / "file").touch()
+    refused(FileNotFoundError, "There is no folder .*file", tmp_path / "file" / "report.html", model)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    refused(PermissionError, "cannot be written into", tmp_path / "report.html", model)
+
+
+def test_a_failure_while_writing_leaves_nothing_behind(model, found, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    refused(OSError, "disk full", path, model, inspection=found, force=True)
+    assert path.read_text() == "mine"
+
+
+def test_what_does_not_fit_is_refused_before_the_work(model, sample, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    other = inspect(fit(make_multiview(60, n_clusters=3, separation=5.0, random_state=0).views))
+    refused(ValueError, "not of this fit", path, model, inspection=other)
+    monkeypatch.setattr("consilience.inspection.report.writing.inspect", None)  # no work
+    refused(ValueError, r"y has shape \(399,\)", path, model, y=sample.y[:-1])
+    refused(ValueError, r"sample_names has shape \(2,\)", path, model, sample_names=["a", "b"])
+    refused(NotFittedError, "not fitted", path, DistanceGraphFusion())
+    refused(TypeError, "list", path, [])
+    graphs = [np.ones((5, 5)) - np.eye(5)] * 2
+    refused(TypeError, "FusionResult", path, fuse_graphs(graphs, kind="similarity"))
+
+
+def test_the_library_does_not_load_the_report():
+    code = (
+        "import consilience, sys; "
+        "loaded = [name for name in sys.modules if 'inspection.report' in name]; assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_numbers_in_words():
+    assert [percent(x) for x in (0, 0.004, 0.5, 0.996, 1, np.nan)] == [
+        "0 %",
+        "< 1 %",
+        "50 %",
+        "> 99 %",
+        "100 %",
+        "–",
+    ]
+    assert [decimal(x) for x in (-0.001, 0.126, np.nan)] == ["0.00", "0.13", "–"]
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(list("abcd"), 2) == "a, b and 2 more"
