@@ -26,7 +26,7 @@ lint: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py
+	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from consilience.inspection.drawing import own_style, plain, whole_decades
 from consilience.reproduction import figures
-from consilience.reproduction.drawing import own_style, plain, whole_decades
 from consilience.reproduction.graph_figures import _borders, _surface, _together
 
 STEMS = {

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..inspection.drawing import own_style
 from .definitions import Paper
-from .drawing import own_style
 from .graph_figures import draw_affinity, draw_convergence, draw_sensitivity
 from .rows import Row
 from .score_figures import draw_2019, draw_scores, draw_untuned

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..inspection.drawing import GREY, INK, plain
 from .definitions import Paper
-from .drawing import GREY, INK, WIDTH, colour_of, new_figure, new_panels, plain
+from .drawing import WIDTH, colour_of, new_figure, new_panels
 from .rows import Row, in_order, known, set_title, system_title
 
 if TYPE_CHECKING:

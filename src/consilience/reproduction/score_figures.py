@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..inspection.drawing import GREY, INK, list_on_y, log_axis
 from .definitions import Paper
-from .drawing import GREY, INK, WIDTH, colour_of, list_on_y, log_axis, new_figure, new_panels, span, spread
+from .drawing import WIDTH, colour_of, new_figure, new_panels, span, spread
 from .rows import Row, in_order, known, seen_views, set_title, system_title
 
 if TYPE_CHECKING:

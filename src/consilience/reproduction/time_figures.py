@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .definitions import Paper
-from .drawing import (
+from ..inspection.drawing import (
     BLUE,
     GREEN,
     GREY,
@@ -18,13 +17,12 @@ from .drawing import (
     PURPLE,
     SKY,
     VERMILION,
-    WIDTH,
-    colour_of,
     list_on_y,
     log_axis,
-    new_figure,
     plain,
 )
+from .definitions import Paper
+from .drawing import WIDTH, colour_of, new_figure
 from .rows import Row, in_order, known, set_title, system_title
 from .score_figures import dots_per_set
 
