@@ -1,0 +1,334 @@
+// The charts of the report, drawn by ECharts. Names reach the page as text only: tooltips are DOM nodes.
+"use strict";
+const reportCharts = (() => {
+  // Okabe and Ito's colours, told apart by colour-blind readers; the last is that of the text.
+  const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
+  const SHAPES = ["circle", "triangle", "diamond", "rect", "pin", "arrow"];
+  const MOST_TOLD = 12; // views in a tooltip
+  const MOST_SVG = 6000; // marks; more are drawn on a canvas
+
+  function theme() {
+    const style = getComputedStyle(document.documentElement);
+    const read = (name) => style.getPropertyValue(name).trim();
+    return {
+      paper: read("--paper"), ink: read("--ink"), muted: read("--muted"), rule: read("--rule"),
+      accent: read("--accent"), font: getComputedStyle(document.body).fontFamily,
+    };
+  }
+
+  function mixed(from, to, share) {
+    const parts = (hex) => {
+      const full = hex.length === 4 ? hex.replace(/[^#]/g, "$&$&") : hex;
+      return [1, 3, 5].map((i) => parseInt(full.slice(i, i + 2), 16));
+    };
+    const [a, b] = [parts(from), parts(to)];
+    return `rgb(${a.map((x, i) => Math.round(x + (b[i] - x) * share)).join(",")})`;
+  }
+
+  const written = (value, digits = 2) => (value === null ? "–" : value.toFixed(digits));
+
+  function node(tag, text, ...children) {
+    const made = document.createElement(tag);
+    if (text !== null) made.textContent = text;
+    made.append(...children);
+    return made;
+  }
+
+  function tip(title, lines, rows) {
+    const box = node("div", null, node("strong", title), ...lines.map((line) => node("div", line)));
+    box.className = "tip";
+    if (rows.length) {
+      box.append(node("table", null, ...rows.map((row) => node("tr", null, ...row.map((x) => node("td", x))))));
+    }
+    return box;
+  }
+
+  function base(look, formatter) {
+    return {
+      animation: false,
+      textStyle: { fontFamily: look.font, color: look.ink },
+      tooltip: {
+        confine: true, formatter, backgroundColor: look.paper, borderColor: look.muted,
+        textStyle: { color: look.ink, fontFamily: look.font, fontSize: 13 }, extraCssText: "box-shadow:none",
+      },
+    };
+  }
+
+  function axis(look, more) {
+    return {
+      nameTextStyle: { color: look.muted }, axisLine: { lineStyle: { color: look.muted } },
+      axisLabel: { color: look.muted }, splitLine: { lineStyle: { color: look.rule } }, ...more,
+      ...(more.axisLabel ? { axisLabel: { color: look.muted, ...more.axisLabel } } : {}),
+    };
+  }
+
+  // What each view says of one sample, the worst first.
+  function opinions(data, i) {
+    const { scores, flags } = data.map;
+    const order = data.views.map((_, view) => view).sort((a, b) => (scores[i][b] ?? -1) - (scores[i][a] ?? -1));
+    const rows = order.slice(0, MOST_TOLD).map((view) => [
+      data.views[view],
+      scores[i][view] === null ? "nothing to compare" : written(scores[i][view]),
+      flags[i].includes(view) ? "flagged" : "",
+    ]);
+    if (order.length > MOST_TOLD) rows.push([`and ${order.length - MOST_TOLD} more`, "", ""]);
+    return rows;
+  }
+
+  function aboutSample(data, i) {
+    const { clusters, seconds, confidence } = data.map;
+    if (seconds[i] < 0) return [`cluster ${clusters[i]}`];
+    return [`cluster ${clusters[i]}, second ${seconds[i]}`, `confidence ${written(confidence[i])}`];
+  }
+
+  const sampleTip = (data, i) => tip(data.map.names[i], aboutSample(data, i), [
+    ["view", "score", ""], ...opinions(data, i),
+  ]);
+
+  const colourOf = (look, cluster) => [...COLOURS, look.ink][cluster % (COLOURS.length + 1)];
+  const shapeOf = (cluster) => SHAPES[Math.floor(cluster / (COLOURS.length + 1)) % SHAPES.length];
+
+  function numbersOnMap(data, look) {
+    const groups = new Map();
+    data.map.clusters.forEach((cluster, i) => groups.set(cluster, [...(groups.get(cluster) ?? []), i]));
+    const middle = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+    return {
+      type: "scatter", silent: true, symbolSize: 1, itemStyle: { color: "transparent" }, z: 5, tooltip: { show: false },
+      data: [...groups].map(([cluster, members]) => ({
+        value: [middle(members.map((i) => data.map.x[i])), middle(members.map((i) => data.map.y[i]))],
+        label: {
+          show: true, position: "top", distance: 6, fontSize: groups.size > 20 ? 9 : 12,
+          formatter: () => String(cluster), color: look.ink, backgroundColor: look.paper,
+          borderColor: look.muted, borderWidth: 1, borderRadius: 2, padding: [2, 4], fontWeight: 600,
+        },
+      })),
+    };
+  }
+
+  function mapOption(data, look, state) {
+    const { x, y, clusters, confidence, scores, flags } = data.map;
+    const edge = { borderColor: mixed(look.paper, look.ink, 0.6), borderWidth: 0.5, opacity: 0.85 };
+    const option = {
+      ...base(look, (told) => sampleTip(data, told.data.value[2])),
+      grid: { left: 4, right: 4, top: 8, bottom: 44 },
+      xAxis: { type: "value", show: false, scale: true },
+      yAxis: { type: "value", show: false, scale: true },
+    };
+    if (!matchMedia("(pointer: coarse)").matches) {
+      const zoom = { type: "inside", zoomOnMouseWheel: "ctrl", filterMode: "none" };
+      option.dataZoom = [{ ...zoom, xAxisIndex: 0 }, { ...zoom, yAxisIndex: 0 }];
+    }
+    const numbers = numbersOnMap(data, look);
+    if (state.colour === "cluster") {
+      const present = [...new Set(clusters)].sort((a, b) => a - b);
+      const few = present.length <= SHAPES.length * (COLOURS.length + 1);
+      option.legend = {
+        show: few, type: "scroll", bottom: 0, textStyle: { color: look.ink }, itemGap: 14, itemWidth: 12,
+        pageTextStyle: { color: look.ink }, pageIconColor: look.accent, pageIconInactiveColor: look.rule,
+      };
+      option.series = present.map((cluster) => ({
+        type: "scatter", name: `${cluster}`, symbol: shapeOf(cluster),
+        symbolSize: 8, itemStyle: { color: colourOf(look, cluster), ...edge },
+        data: clusters.flatMap((c, i) => (c === cluster ? [{ value: [x[i], y[i], i] }] : [])),
+      }));
+      option.series.push(numbers);
+      return option;
+    }
+    const worst = (row) => row.reduce((a, b) => (b === null ? a : Math.max(a ?? 0, b)), null);
+    const values = state.colour === "confidence" ? confidence
+      : scores.map((row) => (state.colour === "conflict" ? worst(row) : row[Number(state.colour)]));
+    const marked = (i) => (state.colour === "confidence" ? false
+      : state.colour === "conflict" ? flags[i].length > 0 : flags[i].includes(Number(state.colour)));
+    const pale = mixed(look.paper, look.muted, 0.3);
+    option.visualMap = {
+      type: "continuous", min: 0, max: 1, dimension: 3, seriesIndex: 0, orient: "horizontal", left: "center",
+      bottom: 0, itemHeight: 120, itemWidth: 12, textStyle: { color: look.ink },
+      text: state.colour === "confidence" ? ["1 sure", "0"] : ["1 misplaced (diamonds: flagged)", "0"],
+      inRange: { color: state.colour === "confidence" ? [look.accent, pale] : [pale, look.accent] },
+      outOfRange: { color: pale },
+    };
+    const order = x.map((_, i) => i).sort((a, b) => Number(marked(a)) - Number(marked(b)));
+    option.series = [{
+      type: "scatter", itemStyle: edge,
+      data: order.map((i) => ({
+        value: [x[i], y[i], i, values[i] ?? 0],
+        symbol: values[i] === null ? "emptyCircle" : marked(i) ? "diamond" : "circle",
+        symbolSize: marked(i) ? 11 : 8,
+      })),
+    }, numbers];
+    return option;
+  }
+
+  function confidenceOption(data, look, state) {
+    const { clusters, counts, bounds } = data.confidence;
+    const sizes = counts.map((row) => row.reduce((a, b) => a + b, 0));
+    const steps = bounds.length - 1;
+    const words = (k) => `${bounds[k]} to ${bounds[k + 1]}`;
+    return {
+      ...base(look, (told) => tip(`Cluster ${clusters[told.dataIndex]}`, [
+        `confidence ${words(told.seriesIndex)}: ${counts[told.dataIndex][told.seriesIndex]} of `
+        + `${sizes[told.dataIndex]} samples`,
+      ], [])),
+      grid: { left: 8, right: 16, top: state.width < 420 ? 58 : 34, bottom: 8 }, // below the legend
+      legend: { top: 0, left: 0, textStyle: { color: look.ink }, itemWidth: 14, itemGap: 14 },
+      xAxis: axis(look, {
+        type: "value", max: 1, axisLabel: { formatter: (value) => `${Math.round(100 * value)} %` },
+      }),
+      yAxis: axis(look, {
+        type: "category", data: clusters.map(String), inverse: true, axisTick: { show: false },
+        axisLabel: { interval: 0 },
+      }),
+      series: Array.from({ length: steps }, (_, k) => ({
+        type: "bar", stack: "all", name: words(k), barCategoryGap: "25%",
+        itemStyle: {
+          color: mixed(look.paper, look.accent, 1 - 0.28 * k), borderColor: look.paper, borderWidth: 1,
+        },
+        data: counts.map((row, i) => row[k] / sizes[i]),
+      })),
+    };
+  }
+
+  function eigenvaluesOption(data, look) {
+    const { values, asked } = data.eigenvalues;
+    return {
+      ...base(look, (told) => tip(`Eigenvalue ${told.data[0]}`, [written(told.data[1], 4)], [])),
+      grid: { left: 8, right: 16, top: 28, bottom: 8 },
+      xAxis: axis(look, {
+        type: "value", min: 0, max: values.length + 1, interval: 1, splitLine: { show: false },
+        axisLabel: { formatter: (value) => (value >= 1 && value <= values.length ? String(value) : ""), hideOverlap: true },
+        name: "number of the eigenvalue", nameLocation: "middle", nameGap: 28,
+      }),
+      yAxis: axis(look, { type: "value", min: 0 }),
+      series: [{
+        type: "line", symbol: "circle", symbolSize: 7, step: false, color: look.accent,
+        lineStyle: { width: 1, opacity: 0.5 },
+        data: values.map((value, i) => [i + 1, value]),
+        markLine: asked > values.length ? undefined : {
+          silent: true, symbol: "none", lineStyle: { color: look.ink, type: "dashed" },
+          label: { formatter: () => `${asked} asked for`, color: look.ink, position: "end" },
+          data: [{ xAxis: asked + 0.5 }],
+        },
+      }],
+    };
+  }
+
+  function convergenceOption(data, look) {
+    const { rounds, objective } = data.convergence;
+    return {
+      ...base(look, (told) => tip(`Round ${told.data[0]}`, [`objective ${written(told.data[1], 4)}`], [])),
+      grid: { left: 8, right: 16, top: 12, bottom: 8 },
+      xAxis: axis(look, {
+        type: "value", minInterval: 1, splitLine: { show: false }, name: "round", nameLocation: "middle",
+        nameGap: 28,
+      }),
+      yAxis: axis(look, { type: "value", scale: true }),
+      series: [{
+        type: "line", symbol: "circle", symbolSize: rounds.length > 60 ? 0 : 7, color: look.accent,
+        lineStyle: { width: 1.5 }, data: rounds.map((round, i) => [round, objective[i]]),
+      }],
+    };
+  }
+
+  function conflictsOption(data, look, state) {
+    const { clusters, sizes, names, means, flagged } = data.conflicts;
+    const starts = clusters.map((cluster, i) => i === 0 || clusters[i - 1] !== cluster);
+    const count = new Map();
+    clusters.forEach((cluster) => count.set(cluster, (count.get(cluster) ?? 0) + 1));
+    const first = new Map();
+    clusters.forEach((cluster, i) => first.has(cluster) || first.set(cluster, i));
+    const centre = (i) => i === first.get(clusters[i]) + Math.floor(count.get(clusters[i]) / 2);
+    const about = (bin, view) => tip(data.views[view], [
+      `cluster ${clusters[bin]}, ${sizes[bin]} ${sizes[bin] === 1 ? "sample" : "samples"}: `
+      + names[bin].join(", ") + (sizes[bin] > names[bin].length ? ", …" : ""),
+      `score ${written(means[bin][view])}, flagged ${flagged[bin][view]} of ${sizes[bin]}`,
+    ], []);
+    return {
+      ...base(look, (told) => (told.componentType === "series" ? about(told.data[0], told.data[1]) : "")),
+      grid: { left: 8, right: 8, top: 8, bottom: 54 },
+      xAxis: axis(look, {
+        type: "category", data: clusters.map((_, i) => String(i)), axisTick: { show: true, interval: (i) => starts[i] },
+        axisLabel: { interval: (i) => centre(i), formatter: (i) => String(clusters[Number(i)]), hideOverlap: true },
+        splitLine: { show: false },
+      }),
+      yAxis: axis(look, {
+        type: "category", data: data.views.map((_, view) => String(view)), inverse: true, triggerEvent: true,
+        axisTick: { show: false },
+        axisLabel: {
+          interval: 0, color: look.accent, width: state.width < 500 ? 84 : 150, overflow: "truncate",
+          formatter: (view) => data.views[Number(view)],
+        },
+      }),
+      visualMap: {
+        type: "continuous", min: 0, max: 1, orient: "horizontal", left: "center", bottom: 0, itemHeight: 120,
+        itemWidth: 12, text: ["1 misplaced", "0"], textStyle: { color: look.ink },
+        inRange: { color: [mixed(look.paper, look.muted, 0.13), look.accent] },
+      },
+      series: [{
+        type: "heatmap", progressive: 0,
+        itemStyle: { borderWidth: 0 }, emphasis: { itemStyle: { borderColor: look.ink, borderWidth: 1 } },
+        data: means.flatMap((row, bin) => row.flatMap((value, view) => (
+          value === null ? [] : [[bin, view, value]]))),
+      }],
+    };
+  }
+
+  const OPTIONS = {
+    "chart-map": mapOption,
+    "chart-confidence": confidenceOption,
+    "chart-eigenvalues": eigenvaluesOption,
+    "chart-convergence": convergenceOption,
+    "chart-conflicts": conflictsOption,
+  };
+
+  function marks(data, name) {
+    return name === "chart-conflicts" ? data.conflicts.clusters.length * data.views.length : 0;
+  }
+
+  // Draw all charts; return what else the page may ask of them.
+  function start(data, onView) {
+    const state = { colour: "cluster", width: 0 };
+    const charts = new Map();
+    for (const name of Object.keys(OPTIONS)) {
+      const place = document.getElementById(name);
+      if (!place) continue;
+      const renderer = marks(data, name) > MOST_SVG ? "canvas" : "svg";
+      charts.set(name, echarts.init(place, null, { renderer }));
+    }
+    const draw = (name) => {
+      const chart = charts.get(name);
+      state.width = chart.getWidth();
+      chart.setOption(OPTIONS[name](data, theme(), state), { notMerge: true });
+    };
+    const drawAll = () => [...charts.keys()].forEach(draw);
+    charts.get("chart-conflicts")?.on("click", (told) => {
+      if (told.componentType === "series") onView(told.data[1]);
+      if (told.componentType === "yAxis") onView(Number(told.value));
+    });
+    drawAll();
+    return {
+      drawAll,
+      resize: (width) => {
+        charts.forEach((chart) => chart.resize(width ? { width } : { width: "auto" }));
+        drawAll();
+      },
+      colour: (by) => { state.colour = by; draw("chart-map"); },
+      // Point at a sample of the map; without one, at nothing.
+      point: (i) => {
+        const chart = charts.get("chart-map");
+        chart.dispatchAction({ type: "downplay" });
+        if (i === null) return chart.dispatchAction({ type: "hideTip" });
+        const series = chart.getOption().series;
+        for (let s = 0; s < series.length; s++) {
+          const at = series[s].data.findIndex((one) => one.value[2] === i);
+          if (at < 0) continue;
+          chart.dispatchAction({ type: "highlight", seriesIndex: s, dataIndex: at });
+          return chart.dispatchAction({ type: "showTip", seriesIndex: s, dataIndex: at });
+        }
+      },
+      told: (i) => [data.map.names[i], ...aboutSample(data, i),
+        `scores: ${opinions(data, i).map((row) => row.filter(Boolean).join(" ")).join(", ")}`].join("; "),
+    };
+  }
+
+  return { start };
+})();

@@ -1,0 +1,121 @@
+"""All that a report is about, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cluster.fusion import GraphFusion
+from ..clusters import ClusterConflicts
+from ..confidence import SampleConfidence
+from ..helping.result import FusionHelp
+from ..overview import Inspection
+from ..subject import Floats
+from .wording import clipped
+
+UNSURE = 0.25  # confidence below which a sample is called unsure: the lowest quarter of the scale
+
+
+@dataclass(frozen=True, eq=False)
+class ReportContent:
+    """All that a report is about.
+
+    Attributes
+    ----------
+    model : SimilarityGraphFusion or DistanceGraphFusion
+        The fitted model.
+    found : Inspection
+        What was found in it.
+    help : FusionHelp or None
+        Whether fusing helps, if that was asked.
+    scores : dict of str to float, or None
+        Scores against known labels.
+    title : str
+        Of the page.
+    notes : sequence of str
+        Warnings of the fit.
+    command : str or None
+        The shell command that made it.
+    given_names : ndarray of shape (n,), or None
+        Names of the samples in place of those of the inspection.
+    """
+
+    model: GraphFusion
+    found: Inspection
+    help: FusionHelp | None
+    scores: Mapping[str, float] | None
+    title: str
+    notes: Sequence[str]
+    command: str | None
+    given_names: NDArray[Any] | None = None
+
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """The cluster of each sample."""
+        assert self.found.labels is not None
+        return self.found.labels
+
+    @property
+    def clusters(self) -> ClusterConflicts:
+        """What each view makes of each cluster."""
+        assert self.found.clusters is not None
+        return self.found.clusters
+
+    @property
+    def confidence(self) -> SampleConfidence:
+        """How sure each sample is."""
+        assert self.found.confidence is not None
+        return self.found.confidence
+
+    @cached_property
+    def lowest(self) -> Floats:
+        """The confidence of each sample: the lowest of the three measures."""
+        return self.confidence.lowest
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.labels)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that have samples."""
+        return len(self.clusters.sizes)
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.found.views.names)
+
+    @cached_property
+    def view_names(self) -> list[str]:
+        """Names of the views, none too long."""
+        return [clipped(name) for name in self.found.views.names]
+
+    def name(self, sample: int) -> str:
+        """Return the name of a sample, not too long."""
+        names = self.found.sample_names if self.given_names is None else self.given_names
+        return clipped(names[sample])
+
+    @cached_property
+    def judged(self) -> NDArray[np.intp]:
+        """How many rows of each view could be compared with the others."""
+        return np.asarray(np.isfinite(self.found.samples.scores).sum(axis=0))
+
+    @cached_property
+    def worst_scores(self) -> Floats:
+        """The largest score of each sample over the views; NaN if no view's row could be compared."""
+        scores = self.found.samples.scores
+        worst = np.where(np.isfinite(scores), scores, -1.0).max(axis=1)
+        return np.asarray(np.where(worst < 0, np.nan, worst))
+
+    def by_cluster(self, values: Floats, quantile: float = 0.5) -> Floats:
+        """Return a quantile of values of the samples in each cluster."""
+        order = np.argsort(self.labels, kind="stable")
+        parts = np.split(values[order], np.cumsum(self.clusters.sizes)[:-1])
+        return np.array([np.quantile(part, quantile) if len(part) else np.nan for part in parts])

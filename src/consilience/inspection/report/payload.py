@@ -1,0 +1,134 @@
+"""What the charts of the page draw, as JSON: sampled, binned and rounded, so that it stays small."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..subject import Floats
+from .content import ReportContent
+from .positions import drawn_samples, positions
+
+MOST_BINS = 240  # columns of the conflict heat map
+MOST_CLUSTERS = 40  # rows of the chart of confidence
+MOST_ROUNDS = 500  # points of the chart of convergence
+CLASSES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of confidence
+_NAMES_PER_BIN = 3
+# What must not stand in a script element, nor end a line of a script where JSON sees none.
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """The data of the charts, and what the text says about how they were made."""
+
+    data: dict[str, Any]
+    n_drawn: int
+    how_placed: str
+    n_bins: int
+
+    def to_json(self) -> str:
+        """Return the data as JSON that may stand in a script element."""
+        text = json.dumps(self.data, allow_nan=False, separators=(",", ":"))
+        for character, escaped in _ESCAPES.items():
+            text = text.replace(character, escaped)
+        return text
+
+
+def make_payload(content: ReportContent) -> Payload:
+    """Gather what the charts need."""
+    samples = drawn_samples(content)
+    places, how = positions(content, samples)
+    conflicts = _conflicts(content)
+    data = {
+        "views": content.view_names,
+        "map": _map(content, samples, places),
+        "confidence": _confidence(content),
+        "eigenvalues": {
+            "values": _significant(content.found.health.eigenvalues),
+            "asked": content.found.health.n_clusters,
+        },
+        "convergence": _convergence(content),
+        "conflicts": conflicts,
+    }
+    return Payload(data, len(samples), how, len(conflicts["clusters"]))
+
+
+def _map(content: ReportContent, samples: NDArray[np.intp], places: NDArray[Any]) -> dict[str, Any]:
+    conflicts, spread = content.found.samples, np.abs(places).max(initial=0.0) or 1.0
+    return {
+        "x": _rounded(100 * places[:, 0] / spread),
+        "y": _rounded(100 * places[:, 1] / spread),
+        "names": [content.name(s) for s in samples],
+        "clusters": content.labels[samples].tolist(),
+        "seconds": content.confidence.second[samples].tolist(),
+        "confidence": _rounded(content.lowest[samples]),
+        "scores": [_rounded(row) for row in conflicts.scores[samples]],
+        "flags": [np.flatnonzero(row).tolist() for row in conflicts.flagged[samples]],
+    }
+
+
+def _confidence(content: ReportContent) -> dict[str, Any]:
+    """Share of each cluster in each class of confidence; of many clusters, the least sure ones."""
+    sizes = content.clusters.sizes
+    place = np.clip(np.searchsorted(CLASSES, content.lowest, "right") - 1, 0, len(CLASSES) - 2)
+    counts = np.zeros((len(sizes), len(CLASSES) - 1), dtype=np.intp)
+    np.add.at(counts, (content.labels, place), 1)
+    shown = np.arange(len(sizes))
+    if len(sizes) > MOST_CLUSTERS:
+        shown = np.sort(np.argsort(content.by_cluster(content.lowest), kind="stable")[:MOST_CLUSTERS])
+    return {"clusters": shown.tolist(), "counts": counts[shown].tolist(), "bounds": list(CLASSES)}
+
+
+def _convergence(content: ReportContent) -> dict[str, Any]:
+    objective = content.found.convergence.objective
+    rounds = np.arange(len(objective))
+    if len(rounds) > MOST_ROUNDS:
+        rounds = np.unique(np.linspace(0, len(objective) - 1, MOST_ROUNDS).astype(np.intp))
+    start = objective[0] if len(objective) and objective[0] > 0 else 1.0
+    return {"rounds": rounds.tolist(), "objective": _significant(objective[rounds] / start)}
+
+
+def _conflicts(content: ReportContent) -> dict[str, Any]:
+    """Mean scores of bins of samples; a bin is within one cluster, the most contradicted samples first."""
+    conflicts, worst = content.found.samples, np.nan_to_num(content.worst_scores, nan=-1.0)
+    order = np.lexsort((-worst, content.labels))
+    starts = np.concatenate([[0], np.cumsum(content.clusters.sizes)])
+    bins: list[NDArray[np.intp]] = []
+    for a, b in pairwise(starts.tolist()):
+        wanted = max(1, math.ceil((b - a) * MOST_BINS / content.n_samples))
+        pieces = wanted if content.n_samples > MOST_BINS else b - a
+        bins += [part for part in np.array_split(order[a:b], pieces) if len(part)]
+    return {
+        "clusters": [int(content.labels[part[0]]) for part in bins],
+        "sizes": [len(part) for part in bins],
+        "names": [[content.name(s) for s in part[:_NAMES_PER_BIN]] for part in bins],
+        "means": [_rounded(_means(conflicts.scores[part])) for part in bins],
+        "flagged": [conflicts.flagged[part].sum(axis=0).tolist() for part in bins],
+    }
+
+
+def _means(scores: Floats) -> Floats:
+    """Return the means of columns, as far as they are finite; NaN if nothing is."""
+    there = np.isfinite(scores)
+    counts = there.sum(axis=0)
+    total = np.where(there, scores, 0.0).sum(axis=0)
+    return np.asarray(np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0))
+
+
+def _rounded(values: NDArray[Any], digits: int = 2) -> list[float | None]:
+    """Return numbers with few digits; None for what is not finite."""
+    return [
+        round(float(value), digits) + 0.0 if ok else None
+        for value, ok in zip(values, np.isfinite(values), strict=True)
+    ]
+
+
+def _significant(values: NDArray[Any]) -> list[float | None]:
+    return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values]

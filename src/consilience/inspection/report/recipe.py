@@ -1,0 +1,81 @@
+"""How the fit was made, in words from which it can be made again."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ...cluster.fusion import GraphFusion
+
+DEFAULT_FDR = 0.05  # of the report
+LIBRARIES = ("consilience", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what the fit was made with."""
+    python = {"Python": platform.python_version()}
+    return python | {name: version(name) for name in LIBRARIES}
+
+
+def parameters(model: GraphFusion) -> dict[str, tuple[Any, bool]]:
+    """Return the value of each parameter, and whether that is the default; the others come first."""
+    defaults = type(model)().get_params()
+    told = {name: (value, _same(value, defaults[name])) for name, value in model.get_params().items()}
+    return dict(sorted(told.items(), key=lambda item: item[1][1]))
+
+
+def code(model: GraphFusion, fdr: float) -> str:
+    """Return Python code that makes the fit and its report again, given the data."""
+    name = type(model).__name__
+    given, remarks = [], []
+    for parameter, (value, is_default) in parameters(model).items():
+        if is_default:
+            continue
+        written = literal(value)
+        if written is None:
+            remarks.append(f"# {parameter} was a {type(value).__name__}, which cannot be written here.")
+        else:
+            given.append(f"{parameter}={written}")
+    if model.random_state is None:
+        remarks.append("# No seed was given (random_state): another run may differ a little.")
+    return "\n".join(
+        [
+            f"# consilience {version('consilience')}",
+            f"from consilience import {name}",
+            "",
+            "views = ...  # the data of the fit; their fingerprint is checked below",
+            *remarks,
+            f"model = {name}({', '.join(given)}).fit(views)",
+            f'assert model.data_fingerprint_ == "{model.data_fingerprint_}"',
+            f'model.report("report.html", views=views{"" if fdr == DEFAULT_FDR else f", fdr={fdr!r}"})',
+        ]
+    )
+
+
+def literal(value: Any) -> str | None:
+    """Return Python code for a value; None if there is no short one."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, Mapping):
+        items = {literal(key): literal(one) for key, one in value.items()}
+        if None in items or None in items.values():
+            return None
+        return "{" + ", ".join(f"{key}: {one}" for key, one in items.items()) + "}"
+    if isinstance(value, list | tuple):
+        parts = [literal(one) for one in value]
+        if None in parts:
+            return None
+        whole = ", ".join(str(part) for part in parts)
+        return f"[{whole}]" if isinstance(value, list) else f"({whole}{',' if len(parts) == 1 else ''})"
+    return None
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Compare a parameter with its default; an array is no default."""
+    return type(value) is type(default) and bool(np.all(value == default))

@@ -1,0 +1,83 @@
+"""Does fusion help: what `does_fusion_help` found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..content import ReportContent
+from ..markup import Cell, Column, Markup, element, joined, paragraphs, table
+from ..wording import clipped, decimal, quoted
+
+KINDS = {
+    "view": "a view alone",
+    "concatenation": "all views side by side",
+    "average": "average of the views' graphs",
+    "fusion": "fusion",
+}
+
+
+def helping_section(content: ReportContent) -> Markup:
+    """Return the section that says whether fusing helps."""
+    if content.help is None:
+        return element("p", sentence(content), class_="conclusion")
+    return joined(
+        element("p", sentence(content), class_="conclusion"),
+        _contenders(content),
+        _skipped(content),
+        paragraphs(
+            [
+                "Stability: how far the clusters hold if a fifth of the samples is left out (mean adjusted "
+                "Rand index over resamples). Null: the same on views of the same make without structure. "
+                "Scores against labels, if there are any, have no part in the verdict."
+            ],
+            "note",
+        ),
+    )
+
+
+def sentence(content: ReportContent) -> str:
+    """Return the verdict, or how to get one."""
+    if content.help is not None:
+        return content.help.sentence
+    how = "model.report(path, views=views), or the command consilience report"
+    if content.n_views == 1:
+        return "There is one view only, so that there is nothing to fuse it with."
+    if content.n_clusters == 1:
+        return "With one cluster there is nothing that fusing could make better or worse."
+    return f"This was not asked: it takes the data themselves. To have it answered, use {how}."
+
+
+def _contenders(content: ReportContent) -> Markup:
+    help_ = content.help
+    assert help_ is not None
+    # The last of this name: a view may be called like a fusion, and fusions come last.
+    fused = max(i for i, name in enumerate(help_.names) if name == help_.evidence.fused)
+    scores = help_.scores or {}
+    columns = [
+        Column("contender", "view"),
+        Column("kind"),
+        Column("stability", "number"),
+        Column("null", "number", "Stability on views without structure"),
+        Column(f"agreement with {help_.evidence.fused}", "number", "Adjusted Rand index of the clusters"),
+        *(Column(name, "number") for name in scores),
+    ]
+    rows: list[list[str | Cell]] = []
+    for i, name in enumerate(help_.names):
+        stability = float(help_.stability[i])
+        numbers = [help_.null_stability[i], help_.agreement[fused, i], *(s[i] for s in scores.values())]
+        rows.append(
+            [
+                clipped(name),
+                KINDS.get(help_.kinds[i], help_.kinds[i]),
+                Cell(decimal(stability, 3), bar=stability if np.isfinite(stability) else 0.0),
+                *(decimal(float(number), 3) for number in numbers),
+            ]
+        )
+    caption = "Each contender, clustered by the same spectral step."
+    return table(columns, rows, caption=caption, name="contenders", sortable=True)
+
+
+def _skipped(content: ReportContent) -> Markup:
+    assert content.help is not None
+    told = [f"{quoted(name)} was not compared. {reason}" for name, reason in content.help.skipped.items()]
+    return element("ul", [element("li", text) for text in told]) if told else Markup("")

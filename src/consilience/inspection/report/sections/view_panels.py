@@ -1,0 +1,95 @@
+"""One view's disagreement: what it makes of each cluster, and its worst rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import sentences
+from ..content import ReportContent
+from ..markup import Cell, Column, Markup, element, joined, paragraphs, table
+from ..wording import count, decimal, percent
+
+N_WORST = 15
+MOST_CLUSTERS = 30
+
+
+def view_panels(content: ReportContent) -> Markup:
+    """Return a panel for each view; the one with most flags is open."""
+    flagged = content.found.samples.n_flagged
+    opened = int(np.argmax(flagged)) if flagged.any() else -1
+    panels = [_panel(content, i, is_open=i == opened) for i in range(content.n_views)]
+    return joined(
+        element("h3", "One view at a time"), element("div", panels, id="view-panels", class_="panels")
+    )
+
+
+def _panel(content: ReportContent, i: int, *, is_open: bool) -> Markup:
+    flagged, judged = int(content.found.samples.n_flagged[i]), int(content.judged[i])
+    said = f"{count(flagged)} of {count(judged)} rows flagged" if judged else "nothing to compare"
+    show = None
+    if flagged:
+        show = element(
+            "button", "Show its flagged rows", type="button", class_="scripted", data_show_flagged=str(i)
+        )
+    return element(
+        "details",
+        element(
+            "summary", element("span", content.view_names[i], class_="name"), " ", element("small", said)
+        ),
+        paragraphs(sentences.of_view(content, i)),
+        element(
+            "div", element("div", _clusters(content, i)), element("div", _worst(content, i)), class_="beside"
+        )
+        if judged
+        else None,
+        show,
+        id=f"view-{i}",
+        open=is_open,
+        data_view=str(i),
+    )
+
+
+def _clusters(content: ReportContent, i: int) -> Markup:
+    clusters = content.clusters
+    columns = [
+        Column("cluster", "number"),
+        Column("mean score", "number"),
+        Column("flagged", "number"),
+        Column("cohesion", "number", "Share of neighbours that are in the same cluster"),
+        Column("mixed up with", "number", "The other cluster that has most of these neighbours"),
+    ]
+    order = np.argsort(-np.nan_to_num(clusters.scores[:, i], nan=-1.0), kind="stable")[:MOST_CLUSTERS]
+    rows: list[list[str | Cell]] = [
+        [
+            str(c),
+            Cell(decimal(float(clusters.scores[c, i])), shade=float(clusters.scores[c, i])),
+            f"{count(int(clusters.n_flagged[c, i]))} of {count(int(clusters.sizes[c]))}",
+            percent(float(clusters.cohesion[c, i])),
+            str(clusters.mixed_up_with[c, i]) if clusters.mixed_up_with[c, i] >= 0 else "–",
+        ]
+        for c in order
+    ]
+    caption = "Its clusters, the worst first."
+    if len(rows) < content.n_clusters:
+        caption = f"The {len(rows)} worst of its {count(content.n_clusters)} clusters."
+    return table(columns, rows, caption=caption)
+
+
+def _worst(content: ReportContent, i: int) -> Markup:
+    conflicts = content.found.samples
+    columns = [
+        Column("sample", "sample"),
+        Column("score", "number", "Probability that the row is misplaced"),
+        Column("flagged"),
+        Column("cluster", "number"),
+    ]
+    rows = [
+        [
+            content.name(s),
+            Cell(decimal(float(conflicts.scores[s, i]), 3), shade=float(conflicts.scores[s, i])),
+            "yes" if conflicts.flagged[s, i] else "no",
+            str(content.labels[s]),
+        ]
+        for s in conflicts.worst(i, N_WORST)
+    ]
+    return table(columns, rows, caption=f"Its {len(rows)} rows with the largest scores.")
