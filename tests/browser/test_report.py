@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from consilience import DistanceGraphFusion, make_multiview
-from consilience.inspection import inspect
-from consilience.inspection.fusion_help import does_fusion_help
+from consilience.inspection import does_fusion_help, inspect
 from consilience.inspection.report import write_report
 
 HOSTILE_SAMPLE = "<img src=x onerror=alert(1)>"

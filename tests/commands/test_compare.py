@@ -19,8 +19,9 @@ from consilience import DistanceGraphFusion, Views, make_multiview
 from consilience.cli import main
 from consilience.cluster import systems
 from consilience.commands.comparing.command import chosen_systems
-from consilience.commands.comparing.running import compare_systems, draw_subsets
+from consilience.commands.comparing.running import compare_systems
 from consilience.graph.eigenvectors import EigensolverError
+from consilience.inspection.helping.subsets import draw_subsets
 from consilience.metrics import accuracy, ari, nmi
 
 FILES = {

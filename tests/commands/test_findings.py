@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 
-from consilience.commands.comparing.agreement import agreement_matrix, similar_side_by_side
+from consilience.commands.comparing.agreement import similar_side_by_side
 from consilience.commands.comparing.findings import findings
 from consilience.commands.comparing.outcome import Outcome
 from consilience.commands.comparing.running import Comparison
+from consilience.inspection.helping.agreeing import pairwise_ari
 
 
 def outcome(name, values=(), labels=(0, 0, 1, 1, 2, 2), resampled=()):
@@ -18,7 +19,7 @@ def outcome(name, values=(), labels=(0, 0, 1, 1, 2, 2), resampled=()):
 
 
 def told(*outcomes, n_views=2):
-    matrix = agreement_matrix([one.labels for one in outcomes if one.labels is not None])
+    matrix = pairwise_ari([one.labels for one in outcomes if one.labels is not None])
     return findings(Comparison(outcomes, (0,), 0, 5, matrix), n_views)
 
 
@@ -97,7 +98,7 @@ def test_nearly_all_in_one_cluster():
 def test_those_that_agree_stand_side_by_side():
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
-    order = similar_side_by_side(agreement_matrix([one, other, one, other, one])).tolist()
+    order = similar_side_by_side(pairwise_ari([one, other, one, other, one])).tolist()
     assert sorted(order) == list(range(5))
     kinds = [i % 2 for i in order]
     assert sum(a != b for a, b in itertools.pairwise(kinds)) == 1

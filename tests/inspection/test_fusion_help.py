@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from consilience import DistanceGraphFusion, Views, make_multiview
-from consilience.inspection.fusion_help import does_fusion_help
+from consilience.inspection import does_fusion_help
 from consilience.inspection.helping.agreeing import common_ari, pairwise_ari
 from consilience.inspection.helping.held_out import HeldOut, shown_in
 from consilience.inspection.helping.ready import make_ready

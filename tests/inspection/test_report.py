@@ -27,8 +27,7 @@ from consilience import (
     load_digits_views,
     make_multiview,
 )
-from consilience.inspection import inspect
-from consilience.inspection.fusion_help import does_fusion_help
+from consilience.inspection import does_fusion_help, inspect
 from consilience.inspection.report import write_report
 from consilience.inspection.report.content import ReportContent
 from consilience.inspection.report.page import make_page

@@ -186,7 +186,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         shared = X if isinstance(X, SharedViews) else None
         if shared is not None:
             X = shared.views
-        views = X if isinstance(X, Views) else Views(X, pairwise=_precomputed_views(self.metric, X))
+        views = X if isinstance(X, Views) else Views(X, pairwise=precomputed_views(self.metric, X))
         self._check_parameters(views)
         with threads.limit(self.n_jobs):
             progress = Progress(self._n_stages(views), bool(self.verbose))
@@ -394,7 +394,7 @@ def _told(found: Rescaling, names: Any) -> str:
     )
 
 
-def _precomputed_views(metric: Any, X: Any) -> Any:
+def precomputed_views(metric: Any, X: Any) -> Any:
     """Say which views are matrices between samples, as far as metric and data tell before they are read."""
     if isinstance(metric, str):
         return metric.startswith("precomputed_")

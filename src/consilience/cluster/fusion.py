@@ -212,9 +212,7 @@ class GraphFusion(UnifiedGraphClusterer):
         """
         from ..inspection.reporting import report_on  # only now: who never asks for a page need not load it
 
-        return report_on(
-            self, path, views, y, fdr=fdr, title=title, sample_names=sample_names, force=force
-        )
+        return report_on(self, path, views, y, fdr=fdr, title=title, sample_names=sample_names, force=force)
 
     def _expand(self, values: Any, absent: float) -> Any:
         """Give views that were left out their place back, with this value."""

@@ -7,7 +7,9 @@ Matplotlib, and `report` writes it as one page.
 from .clusters import ClusterConflicts, cluster_conflicts
 from .confidence import SampleConfidence, sample_confidence
 from .convergence import Convergence, convergence
+from .fusion_help import does_fusion_help
 from .health import GraphHealth, graph_health
+from .helping.result import FusionHelp
 from .overview import Inspection, inspect
 from .pairs import PairConflicts, conflicting_pairs
 from .samples import SampleConflicts, sample_conflicts
@@ -18,6 +20,7 @@ __all__ = [
     "AgreementMatrix",
     "ClusterConflicts",
     "Convergence",
+    "FusionHelp",
     "GraphHealth",
     "Inspection",
     "PairConflicts",
@@ -29,6 +32,7 @@ __all__ = [
     "cluster_conflicts",
     "conflicting_pairs",
     "convergence",
+    "does_fusion_help",
     "graph_health",
     "inspect",
     "sample_confidence",

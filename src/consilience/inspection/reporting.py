@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..cluster.base import _precomputed_views
+from ..cluster.base import precomputed_views
 from ..cluster.fusion import GraphFusion
 from ..views import Views
 from .fusion_help import does_fusion_help
@@ -40,7 +40,7 @@ def report_on(
 def help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) -> FusionHelp | None:
     """Say whether fusing helps, with the parameters of a fitted model; None for a single view."""
     if not isinstance(views, Views):
-        views = Views(views, pairwise=_precomputed_views(model.metric, views))
+        views = Views(views, pairwise=precomputed_views(model.metric, views))
     if views.fingerprint() != model.data_fingerprint_:
         raise ValueError(
             "These are not the views that the model was fitted to: names, values or the order of samples "

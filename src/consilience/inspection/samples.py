@@ -25,6 +25,7 @@ _MOST_FITTED = 20_000  # rows that the mixture is fitted to; more would add noth
 _TAILS = (0.5, 0.4, 0.3)  # of the rows at random places, to guess the share of misplaced ones from
 _LEAST_RATIO = 0.01  # of likelihoods, once the share of misplaced rows is taken off
 _PASSES = 2
+_WHOLE = 0.5  # share of misplaced rows from which a view that was left out is wrong as a whole
 # Of what `_measured` returns. Chosen on planted data, so that as many flags are false as is stated.
 _PRIOR = Slopes(expected=np.array([0.0, -4.0, 0.0]), most=np.array([np.inf, -1.0, np.inf]))
 
@@ -44,7 +45,8 @@ class SampleConflicts:
         another one would. NaN where the view has not seen the sample, or nobody else has.
     flagged : ndarray of bool of shape (n, v)
         The rows with the largest scores: as many in each view as keep the share of false flags among
-        them, as expected from the scores, at `fdr`.
+        them, as expected from the scores, at `fdr`. None in a view that was left out because it agrees
+        with nobody: it is wrong as a whole, and to name rows would say nothing.
     fdr : float
         The false discovery rate asked for.
     misplaced_shares : ndarray of shape (v,)
@@ -92,7 +94,7 @@ def sample_conflicts(
 
     Notes
     -----
-    Of two views that contradict each other nobody can tell which is at fault: both rows are flagged. With
+    Of two views that contradict each other nobody can tell which is at fault: both rows are blamed. With
     three views or more the odd one out is. Rows that are misplaced within their own cluster are found only
     if the views share more than the clusters.
 
@@ -125,7 +127,8 @@ def find_conflicts(subject: Subject, evidence: Evidence, fdr: float, random_stat
             continue
         sound, shares[i] = _sound_rows(evidence, i, told, np.random.default_rng([random_state, i]))
         scores[told, i] = 1 - sound
-        flagged[told, i] = _flag(sound, fdr)
+        if subject.heard[i] or shares[i] <= _WHOLE:
+            flagged[told, i] = _flag(sound, fdr)
     return SampleConflicts(subject.names, subject.sample_names, scores, flagged, fdr, shares)
 
 

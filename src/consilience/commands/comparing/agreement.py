@@ -1,4 +1,4 @@
-"""How well labellings of the same samples agree with each other."""
+"""Labellings ordered by how well they agree."""
 
 from __future__ import annotations
 
@@ -6,28 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
-
-from ...metrics import ari
-
-
-def agreement_matrix(labellings: Sequence[ArrayLike]) -> NDArray[np.float64]:
-    """Return the adjusted Rand index of each labelling with each.
-
-    Examples
-    --------
-    >>> agreement_matrix([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]])
-    array([[ 1. ,  1. , -0.5],
-           [ 1. ,  1. , -0.5],
-           [-0.5, -0.5,  1. ]])
-    """
-    matrix = np.eye(len(labellings))
-    for i, first in enumerate(labellings):
-        for j in range(i):
-            matrix[i, j] = matrix[j, i] = ari(first, labellings[j])
-    return matrix
 
 
 def similar_side_by_side(agreement: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -35,7 +16,8 @@ def similar_side_by_side(agreement: NDArray[np.float64]) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> int(similar_side_by_side(agreement_matrix([[0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0]]))[1])
+    >>> import numpy as np
+    >>> int(similar_side_by_side(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]))[1])
     2
     """
     m = len(agreement)

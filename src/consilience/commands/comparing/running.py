@@ -16,14 +16,14 @@ from sklearn.utils import check_random_state
 
 from ...cluster.base import MultiviewClusterer, PreparedViews, estimator
 from ...cluster.progress import Progress
+from ...inspection.helping.agreeing import pairwise_ari
+from ...inspection.helping.subsets import draw_subsets, subset_size
 from ...metrics import ari
 from ...views import Views
 from ..fitting import collected_warnings
 from ..summary import scores
-from .agreement import agreement_matrix
 from .outcome import FAILED, INTERRUPTED, NOT_RUN, OK, Outcome, describe
 
-SUBSET = 0.8  # share of the samples in a resample
 WARM_UP = 50  # samples in a fit that is not timed
 
 
@@ -115,23 +115,6 @@ def checked_views(views: Views, parameters: Mapping[str, Any], seeds: Sequence[i
     return Views(views, pairwise=square) if square else views
 
 
-def draw_subsets(n_samples: int, n_subsets: int, seed: int) -> list[NDArray[np.intp]]:
-    """Return random subsets of the samples, without replacement, each in ascending order.
-
-    Examples
-    --------
-    >>> [rows.size for rows in draw_subsets(10, 2, seed=0)]
-    [8, 8]
-    """
-    rng, size = np.random.default_rng(seed), subset_size(n_samples)
-    return [np.sort(rng.choice(n_samples, size, replace=False)) for _ in range(n_subsets)]
-
-
-def subset_size(n_samples: int) -> int:
-    """Return how many samples a resample has."""
-    return max(1, round(SUBSET * n_samples))
-
-
 def compare_systems(
     views: Views,
     systems: Mapping[str, type[Any]],
@@ -197,9 +180,7 @@ def compare_systems(
     except KeyboardInterrupt:
         pass  # the statuses tell
     labels = [outcome.labels for outcome in outcomes if outcome.labels is not None]
-    return Comparison(
-        outcomes, tuple(seeds), n_resamples, subset_size(views.n_samples), agreement_matrix(labels)
-    )
+    return Comparison(outcomes, tuple(seeds), n_resamples, subset_size(views.n_samples), pairwise_ari(labels))
 
 
 @dataclass(frozen=True, eq=False)

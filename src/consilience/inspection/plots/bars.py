@@ -129,7 +129,7 @@ def plot_fusion_help(help: FusionHelp, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from consilience import make_multiview
-    >>> from consilience.inspection.fusion_help import does_fusion_help
+    >>> from consilience.inspection import does_fusion_help
     >>> from consilience.inspection.plots import plot_fusion_help
     >>> data = make_multiview(150, n_views=2, n_clusters=3, separation=3.0, random_state=0)
     >>> ax = plot_fusion_help(does_fusion_help(data.views, 3, n_resamples=3))  # doctest: +SKIP

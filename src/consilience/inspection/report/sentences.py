@@ -209,6 +209,12 @@ def of_view(content: ReportContent, i: int) -> list[str]:
         told.append("It was left out of the fusion, and is compared with the views that took part.")
     if judged == 0:
         return [*told, "There is nothing to compare it with: no row could be judged."]
+    if not content.found.views.heard[i] and share > 0.5:
+        return [
+            *told,
+            f"It is wrong as a whole: an estimated {percent(share)} of its rows say no more of their "
+            "sample than any row would.",
+        ]
     if flagged == 0:
         told.append(f"None of its {count(judged)} rows is flagged.")
     else:

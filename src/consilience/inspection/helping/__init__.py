@@ -1,0 +1,1 @@
+"""Whether fusing views helps: the parts of `does_fusion_help`."""

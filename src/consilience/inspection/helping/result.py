@@ -1,0 +1,84 @@
+"""What `does_fusion_help` returns: a verdict, and all that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .verdict import Evidence
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FusionHelp:
+    """Whether fusing views helps. Rows are contenders, in the order of `names`; fusions come last.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Each view, ``"concatenation"``, ``"average"``, ``"SGF"``, ``"DGF"``.
+    kinds : tuple of str
+        ``"view"``, ``"concatenation"``, ``"average"`` or ``"fusion"``.
+    labels : ndarray of int of shape (m, n_samples)
+        What each makes of all samples; -1 for a sample that a view has not seen.
+    stability : ndarray of shape (m,)
+        How far clusters hold if a fifth of the samples is left out: mean adjusted Rand index of the clusters
+        of resamples with those of all samples.
+    resampled : ndarray of shape (m, n_resamples)
+        The same for every resample.
+    null_stability : ndarray of shape (m,)
+        The stability on views of the same make without structure; NaN if there is none.
+    agreement : ndarray of shape (m, m)
+        Adjusted Rand index of the labels of each two, on the samples that both have seen.
+    scores : dict of str to ndarray of shape (m,), or None
+        NMI (by the larger entropy), ACC and ARI against the known classes, if these were given. They have no
+        part in the verdict.
+    verdict : {"yes", "no", "unclear"}
+        Whether fusing helps.
+    sentence : str
+        The verdict with the numbers for it.
+    evidence : Evidence
+        These numbers.
+    skipped : dict of str to str
+        Who could not be compared, and why.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    labels: NDArray[np.intp]
+    stability: NDArray[np.float64]
+    resampled: NDArray[np.float64]
+    null_stability: NDArray[np.float64]
+    agreement: NDArray[np.float64]
+    scores: Mapping[str, NDArray[np.float64]] | None
+    verdict: str
+    sentence: str
+    evidence: Evidence
+    skipped: Mapping[str, str]
+
+    def summary(self) -> str:
+        """Return the sentence, a table of the contenders, and who was left out, as text."""
+        fused = self.names.index(self.evidence.fused)
+        columns = {
+            "stability": self.stability,
+            "null": self.null_stability,
+            f"agreement with {self.evidence.fused}": self.agreement[fused],
+            **(self.scores or {}),
+        }
+        header = ["contender", *columns]
+        rows = [
+            [name, *("" if np.isnan(values[i]) else f"{values[i]:.3f}" for values in columns.values())]
+            for i, name in enumerate(self.names)
+        ]
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in (header, *rows)
+        ]
+        left_out = [f"{name}: left out. {reason}" for name, reason in self.skipped.items()]
+        return "\n".join([self.sentence, "", *lines, *left_out])
+
+    def __repr__(self) -> str:
+        return f"<FusionHelp {self.verdict!r}>\n{self.summary()}"
