@@ -45,22 +45,33 @@ def main() -> None:
 def planted(n_seeds: int) -> dict[str, Iterator[Case]]:
     """Return planted data: clusters that views share and nothing else, rows drawn from other clusters."""
 
-    def draw(separation: float, scrambled: Any) -> Iterator[Case]:
+    def draw(n: int = 1000, n_views: int = 4, n_clusters: int = 5, **options: Any) -> Iterator[Case]:
         for seed in range(1000, 1000 + n_seeds):
-            data = make_multiview(
-                1000, n_views=4, n_clusters=5, separation=separation, scrambled=scrambled, random_state=seed
-            )
-            yield list(data.views.values()), data.scrambled, 5
+            data = make_multiview(n, n_views=n_views, n_clusters=n_clusters, random_state=seed, **options)
+            yield list(data.views.values()), data.scrambled, n_clusters
 
-    return {
-        f"planted, separation {separation}, {told}": draw(separation, scrambled)
+    one = [0.3, 0.0, 0.0, 0.0]
+    usual = {
+        f"planted, separation {separation}, {told}": draw(separation=separation, scrambled=scrambled)
         for separation in (3.8, 4.0, 4.2)
         for told, scrambled in (
             ("10 % in each view", 0.1),
             ("30 % in each view", 0.3),
-            ("30 % in one view", [0.3, 0, 0, 0]),
+            ("30 % in one view", one),
         )
     }
+    # Kinds that no constant was chosen for.
+    other = {
+        "8 views, 8 clusters": draw(2000, 8, 8, separation=4.0, scrambled=0.1),
+        "8 views, 2 clusters": draw(2000, 8, 2, separation=4.0, scrambled=0.1),
+        "3 views, 8 clusters": draw(2000, 3, 8, separation=5.0, scrambled=0.1),
+        "3 views, 2 clusters": draw(1000, 3, 2, separation=4.0, scrambled=0.1),
+        "clusters of sizes 8:4:2:1:1": draw(separation=4.2, scrambled=0.1, weights=[8, 4, 2, 1, 1]),
+        "300 samples": draw(300, separation=4.2, scrambled=0.1),
+        "separations 6, 6, 2, 2": draw(separation=[6, 6, 2, 2], scrambled=0.1),
+        "separations 2, 4, 6, 8, 30 % in the first": draw(separation=[2, 4, 6, 8], scrambled=one),
+    }
+    return usual | {f"planted, {name}": cases for name, cases in other.items()}
 
 
 def on_set(name: str, views: list[Any], n_clusters: int) -> None:

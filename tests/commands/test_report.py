@@ -88,6 +88,14 @@ def test_bad_input_is_one_line(made, capsys, words, telling):
     assert sorted(os.listdir()) == before
 
 
+def test_a_page_is_written_even_if_nothing_can_be_said_of_fusing(made, capsys):
+    with Path("flat.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "f"], *([f"s{i}", 1] for i in range(200))])
+    assert run("report", "view_1.csv", "flat.csv", "--clusters", 3, "--out", "p.html") == 0
+    assert "cannot be told" in capsys.readouterr().out
+    assert "no two views" in Path("p.html").read_text()
+
+
 def test_a_single_view_gets_a_page_too(made, capsys):
     assert run("report", "view_1.csv", "--clusters", 3, "--out", "one.html") == 0
     assert Path("one.html").exists()

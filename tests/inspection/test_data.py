@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics import silhouette_samples
+from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score, silhouette_samples
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, fuse_graphs, make_multiview
 from consilience.cluster.spectral import canonical_labels
@@ -22,7 +23,8 @@ from consilience.inspection import (
     sensitivity,
     view_summary,
 )
-from consilience.inspection.pairs import _odd_one_out, _once, _ranks
+from consilience.inspection.pairs import _nearness, _odd_one_out, _once
+from consilience.neighbors import as_space
 
 from .twins import odd_one_out
 
@@ -174,14 +176,25 @@ def test_ranks_and_odd_ones_against_loops():
             assert conflict[j] == pytest.approx(far)
             # Of two, either is as far from the other.
             assert odd[j] == whose or np.isfinite(opinions[:, j]).sum() == 2
-    values = rng.permutation(np.repeat(np.arange(10.0), 3))
-    expected = (3 * values + 1) / 29
-    np.testing.assert_allclose(_ranks(values, np.ones(30, bool)), expected)
-    some = values < 5
-    np.testing.assert_allclose(_ranks(values, some)[some], (3 * values[some] + 1) / 14)
-    assert np.isnan(_ranks(values, some)[~some]).all()
-    assert np.isnan(_ranks(values, np.zeros(30, bool))).all()
-    np.testing.assert_allclose(_ranks(np.ones(4), np.ones(4, bool)), 0.5)
+    values = rng.permutation(np.repeat(np.arange(1.0, 11.0), 3))
+    everyone, some = np.ones(30, bool), values < 6
+    expected = (3 * values - 2) / 29
+    np.testing.assert_allclose(_nearness(values, everyone, "distance"), 1 - expected)
+    np.testing.assert_allclose(_nearness(np.exp(-values), everyone, "similarity"), 1 - expected)
+    np.testing.assert_allclose(_nearness(values, some, "distance")[some], 1 - (3 * values[some] - 2) / 14)
+    assert np.isnan(_nearness(values, some, "distance")[~some]).all()
+    assert np.isnan(_nearness(values, np.zeros(30, bool), "distance")).all()
+    np.testing.assert_allclose(_nearness(np.ones(4), np.ones(4, bool), "distance"), 0.5)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_ranks_are_ranks_whatever_is_far_out(kind):
+    """A row with a misplaced decimal point must not make all other pairs look alike."""
+    rng = np.random.default_rng(0)
+    distances = np.concatenate([rng.gamma(2.0, size=5000), 1e6 * rng.gamma(2.0, size=50)])
+    weights = distances if kind == "distance" else np.exp(-distances / distances.mean())
+    expected = 1 - (rankdata(distances) - 1) / (len(distances) - 1)
+    np.testing.assert_allclose(_nearness(weights, np.ones(5050, bool), kind), expected, atol=2e-3)
 
 
 def test_each_pair_is_marked_once():
@@ -190,9 +203,9 @@ def test_each_pair_is_marked_once():
     assert _once(np.array([1]), np.array([0]), 2).tolist() == [True]
 
 
-@pytest.mark.parametrize("n_pairs", [0, -3])
+@pytest.mark.parametrize("n_pairs", [0, -3, 2.5, "3"])
 def test_no_pairs_are_none(model, n_pairs):
-    with pytest.raises(ValueError, match="n_pairs must be at least 1"):
+    with pytest.raises(ValueError, match="n_pairs must be a positive integer"):
         conflicting_pairs(model, n_pairs=n_pairs)
 
 
@@ -222,8 +235,6 @@ def test_margin_and_neighbours_by_definition(model):
 def test_unsure_samples_are_those_that_are_wrong():
     data = make_multiview(600, n_clusters=4, separation=3.0, scrambled=0.2, random_state=0)
     model = fitted(data.views, 4)
-    from sklearn.metrics import roc_auc_score
-
     from consilience.metrics import accuracy
 
     table = np.zeros((4, 4))
@@ -270,8 +281,9 @@ def test_sensitivity(data, model):
         sensitivity(model, data.views, "bta", [1])
     with pytest.raises(ValueError, match="at least one value"):
         sensitivity(model, data.views, "beta", [])
-    with pytest.raises(ValueError, match="240"):
-        sensitivity(model, [x[:100] for x in data.views.values()], "beta", [1])
+    for other in ([x[:100] for x in data.views.values()], {k: x[::-1] for k, x in data.views.items()}):
+        with pytest.raises(ValueError, match="not the views that the model was fitted to"):
+            sensitivity(model, other, "beta", [1])
     with pytest.raises(ValueError, match="one label for each"):
         sensitivity(model, data.views, "beta", [1], y=[0, 1])
 
@@ -312,3 +324,51 @@ def test_labels_of_ones_own(model):
     told = inspect(model, labels=mine)
     np.testing.assert_array_equal(told.labels, canonical_labels(mine))
     assert told.clusters.sizes.tolist() == [100, 140]
+
+
+def test_distances_on_edges_chosen_before_say_nothing_of_agreement():
+    """All views weigh the same few edges: that they name the same neighbours is no wonder."""
+    rng = np.random.default_rng(0)
+    pattern = np.triu(rng.random((100, 100)) < 0.1, 1)
+    graphs = [sparse.csr_array((pattern * rng.random((100, 100))) + 0.0) for _ in range(3)]
+    result = fuse_graphs(graphs, kind="distance")
+    assert np.isnan(agreement_matrix(result).shares).all()
+    found = inspect(result)
+    assert np.isnan(found.samples.scores).all() and not found.samples.flagged.any()
+    full = [sparse.csr_array(x) for x in (rng.random((3, 40, 40)) + 0.01)]
+    dense = agreement_matrix(fuse_graphs(full, kind="distance"))  # whole matrices are another matter
+    assert not dense.significant.any() and np.isfinite(dense.shares).all()
+
+
+def test_filled_edges_are_no_neighbours():
+    data = make_multiview(300, n_views=3, n_clusters=3, separation=6.0, scrambled=[0.2, 0, 0], random_state=0)
+    graphs = []
+    for x in data.views.values():
+        space = as_space(x, "euclidean")
+        lists = space.nearest(8)
+        far = np.linalg.norm(x[:, None] - x[lists], axis=2)
+        graphs.append(sparse.csr_array((far.ravel(), lists.ravel(), np.arange(0, 2401, 8)), shape=(300, 300)))
+    areas = []
+    for fill in ("max", "unseen"):
+        found = inspect(fuse_graphs(graphs, kind="distance", fill=fill), labels=data.y).samples
+        areas.append(roc_auc_score(data.scrambled[:, 0], found.scores[:, 0]))
+    assert min(areas) > 0.95
+
+
+def test_samples_that_were_only_put_somewhere_are_not_sure():
+    """Five pieces, three clusters: two pieces have no place of their own in the embedding."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([20.0 * i + rng.normal(size=(30, 2)) for i in range(5)])
+    model = fitted([x, x + 0.3 * rng.normal(size=x.shape)], 3, n_neighbors=5)
+    sure = sample_confidence(model)
+    lost = ~model.embedding_.any(axis=1)
+    assert lost.sum() == 60 and (sure.lowest[lost] == 0).all() and (sure.lowest[~lost] > 0.5).all()
+
+
+def test_a_fit_keeps_its_parameters_and_warnings(data):
+    with pytest.warns(UserWarning, match="noise_0"):
+        model = DistanceGraphFusion(n_clusters=3, random_state=0).fit(data.views)
+    assert any("'noise_0' agrees with no other view" in text for text in model.warnings_)
+    model.set_params(n_clusters=7)
+    assert model.params_["n_clusters"] == 3 and graph_health(model).n_clusters == 3
+    assert graph_health(fitted(data.views)).n_clusters == 3

@@ -418,3 +418,11 @@ def test_agreement_of_labellings_with_holes():
     assert matrix[0, 1] == 1
     assert np.isnan(matrix[0, 2])
     assert common_ari(labels[1], labels[1]) == 1
+
+
+def test_a_view_that_has_seen_some_samples_cannot_take_the_place_of_all():
+    for seed in range(2):
+        data = make_multiview(200, n_views=3, n_clusters=3, separation=6.0, missing=0.5, random_state=seed)
+        views = Views([np.nan_to_num(x) for x in data.views.values()], mask=data.mask)
+        found = does_fusion_help(views, 3, random_state=0)
+        assert "alone gives the clusters" not in found.sentence

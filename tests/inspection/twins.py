@@ -25,7 +25,8 @@ def two_step_votes(neighbors, members, shares):
             result[s] = shares
         else:
             votes = ends @ members / ends.sum()
-            result[s] = (2 * k * votes + shares) / (2 * k + 1)
+            told = min(friends[s].sum(), 2 * k)
+            result[s] = (told * votes + shares) / (told + 1)
     return result
 
 

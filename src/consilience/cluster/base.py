@@ -25,7 +25,7 @@ from ..neighbors.scaling import (
     without_standing_apart,
 )
 from ..views import Views
-from ..warned import warn
+from ..warned import keep_warnings, warn
 from .checks import check_choice, check_count, check_range, is_positive_integer
 from .progress import Progress
 from .spectral import assign_kmeans, spectral_embedding, unit_rows
@@ -187,12 +187,10 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         if shared is not None:
             X = shared.views
         views = X if isinstance(X, Views) else Views(X, pairwise=precomputed_views(self.metric, X))
-        self._check_parameters(views)
-        with threads.limit(self.n_jobs):
-            progress = Progress(self._n_stages(views), bool(self.verbose))
-            with progress.stage("prepare"):
-                prepared = self._prepare(views) if shared is None else shared.prepared_for(self)
-            self._fit_views(prepared, check_random_state(self.random_state), progress)
+        with keep_warnings() as told:
+            progress = self._fit_checked(views, shared)
+        self.warnings_ = tuple(dict.fromkeys(told))
+        self.params_ = self.get_params(deep=False)
         self.n_features_in_ = views.shape[1]
         self.view_names_ = np.array(views.names, dtype=object)
         self.sample_ids_ = views.sample_ids
@@ -202,6 +200,16 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(views.feature_names[0], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _fit_checked(self, views: Views, shared: SharedViews | None) -> Progress:
+        """Check the parameters, then fit; return what was timed."""
+        self._check_parameters(views)
+        with threads.limit(self.n_jobs):
+            progress = Progress(self._n_stages(views), bool(self.verbose))
+            with progress.stage("prepare"):
+                prepared = self._prepare(views) if shared is None else shared.prepared_for(self)
+            self._fit_views(prepared, check_random_state(self.random_state), progress)
+        return progress
 
     @abstractmethod
     def _fit_views(

@@ -362,6 +362,10 @@ _PARAMETERS = """
         Ids of the samples, if the data has any.
     data_fingerprint_ : str
         A hash of the views, to tell whether other data are the same.
+    params_ : dict
+        The parameters that it was fitted with.
+    warnings_ : tuple of str
+        What the fit warned of.
     inconsistent_shares_ : ndarray of shape (v,)
         How much of each view's weight was found inconsistent; a view far above the others disagrees with
         them.

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..inspection import Inspection, SampleConflicts, inspect
 from ..inspection.report import write_report
+from ..inspection.report.writing import N_PAIRS
 from ..views import Views
 from .fitting import read_given
 from .fusing import fit
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     read = read_given(arguments)
     views = read.views
     model, told = fit(arguments, views)
-    found = inspect(model)
+    found = inspect(model, n_pairs=N_PAIRS)
     summary = summarize(model, views, read.labels, read.sources, told, found)
     with result_folder(arguments.out, arguments.force) as folder:
         write_results(folder, model, views, summary, found)

@@ -81,7 +81,7 @@ class Reports:
         order[self.moved] = np.roll(self.moved, 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of single views whose graphs fall into parts
-            self.help = help_for(model, digits, truth)
+            self.help, _ = help_for(model, digits, truth)
             self.spoiled = clone(model).fit({**digits, SPOILED: digits[SPOILED][order]})
         self.found = inspect(self.spoiled)
 

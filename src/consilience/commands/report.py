@@ -7,8 +7,9 @@ import json
 
 from ..inspection import inspect
 from ..inspection.report import write_report
-from ..inspection.report.writing import checked_path
+from ..inspection.report.writing import N_PAIRS, checked_path
 from ..inspection.reporting import help_for
+from ..inspection.samples import check_rate
 from .fitting import collected_warnings, read_given
 from .fusing import fit
 from .summary import conflict_sentences, summarize
@@ -23,18 +24,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(
             f"{arguments.out} exists already; pass --force to overwrite it, or another --out."
         ) from None
+    check_rate(arguments.fdr)
     read = read_given(arguments)
     model, told = fit(arguments, read.views)
-    found = inspect(model, fdr=arguments.fdr)
-    help = None
+    found = inspect(model, fdr=arguments.fdr, n_pairs=N_PAIRS)
+    help, why_not = None, ""
     if not arguments.no_fusion_help:
         with collected_warnings():  # those of the fit have been told
-            help = help_for(model, read.views, read.labels)
+            help, why_not = help_for(model, read.views, read.labels)
     write_report(
         arguments.out,
         model,
         inspection=found,
         help=help,
+        no_help=why_not,
         y=read.labels,
         title=arguments.title,
         notes=told,
@@ -51,5 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(sentence)
     if help is not None:
         show(help.sentence)
+    elif why_not:
+        show(f"Whether fusing helps cannot be told: {why_not}")
     show(f"The page is {arguments.out}.")
     return 0

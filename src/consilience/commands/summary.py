@@ -62,7 +62,7 @@ def conflict_sentences(conflicts: SampleConflicts) -> list[str]:
         if flagged:
             said.append(
                 f"View {name!r}: {flagged} of {n} rows contradict the other views "
-                f"(of such flags, about {conflicts.fdr:.0%} are false)."
+                f"(expected share of false flags: {conflicts.fdr:.0%})."
             )
     if not said and np.isfinite(conflicts.scores).any():
         said.append("No row of any view contradicts the other views.")

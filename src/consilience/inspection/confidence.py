@@ -19,7 +19,8 @@ class SampleConfidence:
     ----------
     silhouette : ndarray of shape (n,)
         From -1 to 1: how much nearer the own cluster is than the next one, in the spectral embedding, by
-        mean squared distances to their members. Below 0 another cluster is nearer. 0 in a cluster of one.
+        mean squared distances to their members. Below 0 another cluster is nearer. 0 in a cluster of one,
+        and for a sample in a part of the graph that the embedding does not represent.
     margin : ndarray of shape (n,)
         From 0 to 1: one minus the distance to the own cluster's centre over that to the next one; 0 if that
         is no farther.
@@ -80,9 +81,11 @@ def sample_confidence(fitted: Any) -> SampleConfidence:
     everyone = np.arange(len(labels))
     spread = np.bincount(labels, to_centre[everyone, labels], minlength=c) / sizes
     mean = to_centre + spread
+    # Samples in parts of the graph that no eigenvector represents were put into some cluster, no more.
+    placed = rows.any(axis=1)
     return SampleConfidence(
-        silhouette=_silhouette(mean, labels, sizes),
-        margin=_margin(to_centre, labels),
+        silhouette=np.where(placed, _silhouette(mean, labels, sizes), 0.0),
+        margin=np.where(placed, _margin(to_centre, labels), 0.0),
         second=_next(to_centre, labels),
         neighbor_agreement=_neighbor_agreement(subject),
     )

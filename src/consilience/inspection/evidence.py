@@ -20,7 +20,7 @@ than clusters, these tell more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from .subject import Bools, Floats, Index, Subject
 
 _ROUNDS = 3  # in which the clusters are made soft
 _POWERS = (0.5, 0.6, 0.7, 0.85, 1.0, 1.2)  # to choose tau from
+_LOOKED_AT = 1000  # samples to choose it by, at least
 _GRAIN = 2048  # samples
 
 
@@ -54,6 +55,8 @@ class Evidence:
         Each view's neighbours, ascending.
     witnesses : ndarray of bool of shape (n, v)
         Which views bear witness about which sample: they took part and have seen it.
+    apart : ndarray of bool of shape (v, v)
+        Which views are not copies of each other: only these bear witness about each other's rows.
     """
 
     likelihoods: list[Floats]
@@ -61,11 +64,11 @@ class Evidence:
     power: float
     lists: Index
     witnesses: Bools
+    apart: Bools
 
     def by_others(self, i: int) -> Floats:
         """Return what the other views say of each sample: probabilities of the clusters (n, c)."""
-        others = [j for j in range(len(self.likelihoods)) if j != i]
-        return _combined(self, others)
+        return _combined(self, np.flatnonzero(self.apart[i]).tolist())
 
     def by_all(self) -> Floats:
         """Return what all views say of each sample: probabilities of the clusters (n, c)."""
@@ -73,12 +76,11 @@ class Evidence:
 
     def n_others(self, i: int) -> NDArray[np.intp]:
         """Return how many other views bear witness about each sample."""
-        return np.asarray(self.witnesses.sum(axis=1) - self.witnesses[:, i])
+        return np.asarray((self.witnesses & self.apart[i]).sum(axis=1))
 
     def n_confirmed(self, i: int, rows: Index, places: Index) -> NDArray[np.int64]:
         """Count the neighbours of rows of a view that others name at these places."""
-        others = self.witnesses.copy()
-        others[:, i] = False
+        others = self.witnesses & self.apart[i]
         counts = np.empty(len(rows), dtype=np.int64)
         threads.for_ranges(
             lambda a, b: count_shared_at(self.lists, i, others, rows, places, a, b, counts),
@@ -96,16 +98,16 @@ def gather_evidence(subject: Subject) -> Evidence:
     walks = [_Walk(one) for one in lists]
     labels = np.zeros(n, dtype=np.intp) if subject.labels is None else subject.labels
     members = np.eye(subject.n_clusters)[labels]
-    witnesses = subject.seen & subject.heard
+    witnesses, apart = subject.seen & subject.heard, ~subject.copies
     for _ in range(_ROUNDS):
         shares = members.mean(axis=0) + 1e-12
         likelihoods = [
             np.where(subject.seen[:, i, None], walk.ends_in(members, shares) / shares, 1.0)
             for i, walk in enumerate(walks)
         ]
-        evidence = Evidence(likelihoods, shares, 1.0, lists, witnesses)
+        evidence = Evidence(likelihoods, shares, 1.0, lists, witnesses, apart)
         members = evidence.by_all()
-    return Evidence(likelihoods, shares, _choose_power(evidence), lists, witnesses)
+    return replace(evidence, power=_choose_power(evidence))
 
 
 class _Walk:
@@ -122,7 +124,7 @@ class _Walk:
         starts = np.repeat(np.arange(n), np.diff(both.indptr))
         self.returns = inverse * np.bincount(starts, both.data**2 * inverse[both.indices], minlength=n)
         both.data *= inverse[starts]
-        self.step, self.n_told = both, 2.0 * k
+        self.step, self.n_told = both, np.minimum(degree, 2.0 * k)[:, None]
 
     def ends_in(self, members: Floats, shares: Floats) -> Floats:
         """Return with which probability a walk ends in each cluster; with few neighbours, nearer to chance.
@@ -132,7 +134,7 @@ class _Walk:
         ends = self.step @ (self.step @ members) - self.returns[:, None] * members
         total = ends.sum(axis=1, keepdims=True)
         np.maximum(ends, 0.0, out=ends)
-        # As if one more neighbour were drawn from all samples, beside 2 k of the walk's ends.
+        # As if one more neighbour were drawn from all samples, beside those of the sample, 2 k mostly.
         weight = np.where(total > 1e-9, self.n_told, 0.0)
         ends /= np.maximum(total, 1e-9)
         return np.asarray((ends * weight + shares) / (weight + 1))
@@ -149,17 +151,17 @@ def _combined(evidence: Evidence, views: Any) -> Floats:
 
 
 def _choose_power(evidence: Evidence) -> float:
-    """Return the tau at which what the others say foretells each view best."""
-    logs = [
-        np.where(evidence.witnesses[:, i, None], np.log(told), 0.0)
-        for i, told in enumerate(evidence.likelihoods)
-    ]
-    total, prior = np.sum(logs, axis=0), np.log(evidence.shares)
+    """Return the tau at which what the others say foretells each view best, for some of the samples."""
+    rows = slice(None, None, max(len(evidence.witnesses) // _LOOKED_AT, 1))
+    seen, prior = evidence.witnesses[rows], np.log(evidence.shares)
+    likelihoods = [told[rows] for told in evidence.likelihoods]
+    logs = [np.where(seen[:, i, None], np.log(told), 0.0) for i, told in enumerate(likelihoods)]
+    others = [sum((logs[j] for j in np.flatnonzero(one)), np.zeros_like(logs[0])) for one in evidence.apart]
 
     def foretold(power: float) -> float:
         return sum(
-            float(np.log((softmax(power * (total - own) + prior, axis=1) * told).sum(axis=1)).sum())
-            for own, told in zip(logs, evidence.likelihoods, strict=True)
+            float(np.log((softmax(power * told_by_others + prior, axis=1) * told).sum(axis=1)).sum())
+            for told_by_others, told in zip(others, likelihoods, strict=True)
         )
 
     return 1.0 if len(evidence.shares) == 1 else max(_POWERS, key=foretold)

@@ -110,7 +110,8 @@ def does_fusion_help(
     null = _null_stability(measure, views, ready, scale, subsets[: max(1, round(NULL_SHARE * n_resamples))])
     agreement = pairwise_ari(labels)
     witnesses = held_out(measure, ready, labels, fused.view_weights_ > 0)
-    evidence = gather(found, resampled, null, agreement, fused.view_reliability_, witnesses)
+    complete = (labels != NOBODY).all(axis=1)
+    evidence = gather(found, resampled, null, agreement, fused.view_reliability_, complete, witnesses)
     verdict, sentence = judge(evidence)
     logger.info(sentence)
     return FusionHelp(

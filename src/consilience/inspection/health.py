@@ -96,7 +96,7 @@ def graph_health(fitted: Any, *, n_eigenvalues: int | None = None) -> GraphHealt
     """
     subject = as_subject(fitted)
     graph, n = subject.graph, subject.n_samples
-    c = subject.n_clusters if subject.model is None else int(subject.model.n_clusters)
+    c = subject.n_wanted
     wanted = max(c + _MORE, 10) if n_eigenvalues is None else n_eigenvalues
     eigenvalues = np.empty(0)
     if wanted > 0:

@@ -22,8 +22,8 @@ import numpy as np
 
 from .subject import Floats
 
-_ROUNDS = 60
-_SETTLED = 2e-3
+_ROUNDS = 200
+_SETTLED = 5e-3
 _RIDGE = 1.0  # how strongly slopes are drawn to what is expected: little, and only where data say little
 _LEAST, _MOST = 1e-4, 1 - 1e-4
 
@@ -67,7 +67,13 @@ class Separation:
 
 
 def separate(
-    seen: Floats, misplaced: Floats, trusted: Floats, otherwise: Floats, start: float, prior: Slopes
+    seen: Floats,
+    misplaced: Floats,
+    trusted: Floats,
+    otherwise: Floats,
+    start: float,
+    most: float,
+    prior: Slopes,
 ) -> Separation:
     """Tell rows at their place from misplaced ones.
 
@@ -83,12 +89,16 @@ def separate(
         How much likelier the row is if they are mistaken than at a random place, times the chance of that.
     start : float
         A first guess of the share of misplaced rows.
+    most : float
+        The largest that it can be: rows that look misplaced are no more than these.
     prior : Slopes
         What is expected of the slopes.
     """
     centre, spread = misplaced.mean(axis=0), misplaced.std(axis=0)
     A, B = _design(seen, centre, spread), _design(misplaced, centre, spread)
-    found = Separation(float(np.clip(start, 0.01, 0.9)), centre, spread, np.zeros(A.shape[1]))
+    found = Separation(
+        float(np.clip(start, 0.01, max(min(most, 0.9), 0.01))), centre, spread, np.zeros(A.shape[1])
+    )
     sound = at_place = np.full(len(A), 1 - found.share)
     fitted = found.slopes
     scaled = Slopes(
@@ -103,8 +113,8 @@ def separate(
         total = found.share + direct + mistaken
         before, sound, at_place = sound, (direct + mistaken) / total, direct / total
         last = found.share
-        found = replace(found, share=float(np.clip(1 - sound.mean(), _LEAST, _MOST)))
-        if abs(found.share - last) < _SETTLED / 10 and np.abs(sound - before).max() < _SETTLED:
+        found = replace(found, share=float(np.clip(1 - sound.mean(), _LEAST, min(most, _MOST))))
+        if abs(found.share - last) < _SETTLED / 50 and np.abs(sound - before).max() < _SETTLED:
             break
     return found
 
@@ -116,22 +126,20 @@ def _design(x: Floats, centre: Floats, spread: Floats) -> Floats:
 
 
 def _improved(A: Floats, B: Floats, weights: Floats, slopes: Floats, prior: Slopes) -> Floats:
-    """Take a few Newton steps of the logistic regression of rows A, weighted, against rows B."""
+    """Take a Newton step of the logistic regression of rows A, weighted, against rows B."""
     expected, most = np.concatenate([[0.0], prior.expected]), np.concatenate([[np.inf], prior.most])
     ridge = np.full(len(slopes), _RIDGE)
     ridge[0] = 0.0
-    for _ in range(2):
-        p = 1 / (1 + np.exp(-np.clip(A @ slopes, -30, 30)))
-        r = 1 / (1 + np.exp(-np.clip(B @ slopes, -30, 30)))
-        gradient = (weights * (1 - p)) @ A - r @ B - ridge * (slopes - expected)
-        hessian = (A * (weights * p * (1 - p))[:, None]).T @ A + (B * (r * (1 - r))[:, None]).T @ B
-        hessian += np.diag(ridge + 1e-9)
-        step = np.linalg.solve(hessian, gradient)
-        bound = slopes + step > most
-        if bound.any():  # these go to their bound, the others as far as is best then
-            step[bound] = (most - slopes)[bound]
-            free = ~bound
-            pull = gradient[free] - hessian[np.ix_(free, bound)] @ step[bound]
-            step[free] = np.linalg.solve(hessian[np.ix_(free, free)], pull)
-        slopes = slopes + step
-    return slopes
+    p = 1 / (1 + np.exp(-np.clip(A @ slopes, -30, 30)))
+    r = 1 / (1 + np.exp(-np.clip(B @ slopes, -30, 30)))
+    gradient = (weights * (1 - p)) @ A - r @ B - ridge * (slopes - expected)
+    hessian = (A * (weights * p * (1 - p))[:, None]).T @ A + (B * (r * (1 - r))[:, None]).T @ B
+    hessian += np.diag(ridge + 1e-9)
+    step = np.linalg.solve(hessian, gradient)
+    bound = slopes + step > most
+    if bound.any():  # these go to their bound, the others as far as is best then
+        step[bound] = (most - slopes)[bound]
+        free = ~bound
+        pull = gradient[free] - hessian[np.ix_(free, bound)] @ step[bound]
+        step[free] = np.linalg.solve(hessian[np.ix_(free, free)], pull)
+    return slopes + step

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cluster.checks import check_count
 from .subject import Floats, as_subject
 
 _STEPS = 1 << 16  # parts of the range of a view's weights
@@ -78,16 +79,17 @@ def conflicting_pairs(fitted: Any, *, n_pairs: int = 100) -> PairConflicts:
     >>> int((found.odd_view == 0).sum())  # mostly, the view with scrambled rows is the odd one out
     17
     """
-    if n_pairs < 1:
-        raise ValueError(f"n_pairs must be at least 1, got {n_pairs!r}.")
+    check_count("n_pairs", n_pairs)
     subject = as_subject(fitted)
     fusion, edges = subject.fusion, subject.fusion.edges
     assert edges is not None
-    near = 1.0 if fusion.kind == "similarity" else -1.0
     judged = np.ones((1, edges.n_edges), bool) if fusion.seen_by_view is None else fusion.seen_by_view
     judged = np.broadcast_to(judged, fusion.weights_by_view.shape)
     opinions = np.stack(
-        [_ranks(near * weights, seen) for weights, seen in zip(fusion.weights_by_view, judged, strict=True)]
+        [
+            _nearness(weights, seen, fusion.kind)
+            for weights, seen in zip(fusion.weights_by_view, judged, strict=True)
+        ]
     )
     conflict, odd = _odd_one_out(opinions)
     first = _once(edges.rows, edges.indices, subject.n_samples)
@@ -106,29 +108,39 @@ def conflicting_pairs(fitted: Any, *, n_pairs: int = 100) -> PairConflicts:
         inconsistent=subject.expand(
             np.asarray((fusion.inconsistent_by_view[:, order] / weights).T, dtype=np.float64), np.nan
         ),
-        fused=_ranks(near * fusion.fused, np.ones(edges.n_edges, bool))[order],
+        fused=_nearness(fusion.fused, np.ones(edges.n_edges, bool), fusion.kind)[order],
         n_judged=int(first.sum()),
     )
 
 
-def _ranks(values: NDArray[Any], judged: NDArray[np.bool_]) -> Floats:
-    """Return the rank of each value among those judged, from 0 to 1; NaN for the others.
-
-    Values that differ by less than a part of their range have equal ranks: counting is faster than sorting.
-    """
-    given = np.asarray(values if judged.all() else values[judged], dtype=np.float64)
-    if not len(given):
-        return np.full(len(values), np.nan)
-    low, high = given.min(), given.max()
-    step = np.floor((given - low) * ((_STEPS - 1) / (high - low if high > low else 1.0))).astype(np.intp)
-    counts = np.bincount(step, minlength=_STEPS)
-    middle = np.cumsum(counts) - (counts + 1) / 2
-    ranks = (middle / max(len(given) - 1, 1))[step]
-    if len(given) == len(values):
-        return np.asarray(ranks)
-    result = np.full(len(values), np.nan)
+def _nearness(weights: NDArray[Any], judged: NDArray[np.bool_], kind: str | None) -> Floats:
+    """Return how near a view holds each pair, among those that it judges: 1 the nearest, 0 the farthest."""
+    given = np.asarray(weights if judged.all() else weights[judged], dtype=np.float64)
+    if kind == "similarity" and len(given):
+        # Of similarities that fall exponentially this is the distance, to be told apart where all are near.
+        given = -np.log(np.maximum(given / max(given.max(), 1e-300), 1e-300))
+    ranks = 1 - _ranks(given)
+    if len(given) == len(weights):
+        return ranks
+    result = np.full(len(weights), np.nan)
     result[judged] = ranks
     return result
+
+
+def _ranks(distances: Floats) -> Floats:
+    """Return the ranks of distances, from 0 to 1; equal ones have equal ranks.
+
+    So have those that differ by less than a part of their range on a logarithmic scale: counting is faster
+    than sorting, and on this scale a few that are far out do not matter.
+    """
+    if not len(distances):
+        return distances
+    logs = np.log(np.maximum(distances, 1e-12 * (distances.max() or 1.0)))
+    low, high = logs.min(), logs.max()
+    step = ((logs - low) * ((_STEPS - 1) / (high - low if high > low else 1.0))).astype(np.intp)
+    counts = np.bincount(step, minlength=_STEPS)
+    middle = np.cumsum(counts) - (counts + 1) / 2
+    return np.asarray((middle / max(len(distances) - 1, 1))[step]) if len(distances) > 1 else np.full(1, 0.5)
 
 
 def _odd_one_out(opinions: Floats) -> tuple[Floats, NDArray[np.intp]]:
@@ -139,7 +151,7 @@ def _odd_one_out(opinions: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """
     told = ~np.isnan(opinions)
     counts = told.sum(axis=0)
-    if counts.min(initial=0) < len(opinions):
+    if not told.all():
         least, most = np.where(told, opinions, np.inf), np.where(told, opinions, -np.inf)
         total = np.where(told, opinions, 0.0).sum(axis=0)
     else:

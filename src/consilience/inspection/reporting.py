@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..cluster.base import precomputed_views
 from ..cluster.fusion import GraphFusion
-from ..views import Views
 from .fusion_help import does_fusion_help
 from .helping.result import FusionHelp
 from .report import write_report
 from .report.writing import checked_path
-from .subject import as_subject
+from .samples import check_rate
+from .subject import NOT_THESE, as_subject, check_labels, views_of
 
 
 def report_on(
@@ -29,32 +29,48 @@ def report_on(
     force: bool = False,
 ) -> Path:
     """Write the page about a fitted model; see its `report` method."""
-    as_subject(model)
-    checked_path(Path(path), force)  # before the work
-    help = None if views is None else help_for(model, views, y)
+    n = as_subject(model).n_samples
+    checked_path(Path(path), force)  # all that can be wrong, before the work
+    check_rate(fdr)
+    if y is not None:
+        check_labels(y, n, "y")
+    help, why_not = (None, "") if views is None else help_for(model, views, y)
     return write_report(
-        path, model, help=help, y=y, fdr=fdr, title=title, sample_names=sample_names, force=force
-    )
-
-
-def help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) -> FusionHelp | None:
-    """Say whether fusing helps, with the parameters of a fitted model; None for a single view."""
-    if not isinstance(views, Views):
-        views = Views(views, pairwise=precomputed_views(model.metric, views))
-    if views.fingerprint() != model.data_fingerprint_:
-        raise ValueError(
-            "These are not the views that the model was fitted to: names, values or the order of samples "
-            "differ. Pass the same, or fit again."
-        )
-    if views.n_views < 2 or model.n_clusters < 2:
-        return None
-    return does_fusion_help(
-        views,
-        model.n_clusters,
+        path,
+        model,
+        help=help,
+        no_help=why_not,
         y=y,
-        n_neighbors=model.n_neighbors,
-        metric=model.metric,
-        scale=model.scale,
-        random_state=model.random_state,
-        n_jobs=model.n_jobs,
+        fdr=fdr,
+        title=title,
+        sample_names=sample_names,
+        force=force,
     )
+
+
+def help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) -> tuple[FusionHelp | None, str]:
+    """Say whether fusing helps, with the neighbours, metrics and scales of a fitted model; or why not."""
+    views = views_of(model, views)
+    if views.fingerprint() != model.data_fingerprint_:
+        raise ValueError(NOT_THESE)
+    told = model.params_
+    if views.n_views < 2:
+        return None, "There is a single view: nothing is fused."
+    if told["n_clusters"] < 2:
+        return None, "With a single cluster there is nothing to compare."
+    seed = told["random_state"]
+    try:
+        help = does_fusion_help(
+            views,
+            told["n_clusters"],
+            y=y,
+            n_neighbors=told["n_neighbors"],
+            metric=told["metric"],
+            scale=told["scale"],
+            random_state=int(seed) if isinstance(seed, Integral) else 0,  # not to use up a generator
+            n_jobs=told["n_jobs"],
+        )
+    except ValueError as error:
+        # A model is fitted to these views, so nothing is wrong with them but that they cannot be compared.
+        return None, str(error)
+    return help, ""

@@ -11,6 +11,7 @@ falling below the share :math:`\pi` of these; so :math:`(L - \pi) / (1 - \pi)` t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ _FEWEST_PLACED = 2000  # rows put at random places, at least, in each view
 _MOST_FITTED = 20_000  # rows that the mixture is fitted to; more would add nothing but time
 _TAILS = (0.5, 0.4, 0.3)  # of the rows at random places, to guess the share of misplaced ones from
 _LEAST_RATIO = 0.01  # of likelihoods, once the share of misplaced rows is taken off
+_PART_OF_ERROR = 0.25
 _PASSES = 2
 _WHOLE = 0.5  # share of misplaced rows from which a view that was left out is wrong as a whole
 # Of what `_measured` returns. Chosen on planted data, so that as many flags are false as is stated.
-_PRIOR = Slopes(expected=np.array([0.0, -4.0, 0.0]), most=np.array([np.inf, -1.0, np.inf]))
+_PRIOR = Slopes(expected=np.array([0.0, -3.0, 0.0]), most=np.array([np.inf, -1.0, np.inf]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +69,11 @@ class SampleConflicts:
 
     def worst(self, view: int | str, n: int = 10) -> NDArray[np.intp]:
         """Return the samples with the largest scores in a view, the largest first."""
+        if isinstance(view, str) and view not in self.names:
+            raise KeyError(f"no view {view!r}: the views are {', '.join(map(repr, self.names))}")
         i = self.names.index(view) if isinstance(view, str) else view
         order = np.argsort(-np.nan_to_num(self.scores[:, i], nan=-1.0), kind="stable")
-        return np.asarray(order[: min(n, int(np.isfinite(self.scores[:, i]).sum()))])
+        return np.asarray(order[: max(min(n, int(np.isfinite(self.scores[:, i]).sum())), 0)])
 
 
 def sample_conflicts(
@@ -106,14 +110,19 @@ def sample_conflicts(
     >>> model = DistanceGraphFusion(n_clusters=5, random_state=0).fit(data.views)
     >>> conflicts = sample_conflicts(model)
     >>> conflicts.n_flagged
-    array([107,   0,   0,   0])
+    array([106,   0,   0,   0])
     >>> f"{data.scrambled[conflicts.flagged].mean():.2f}"  # how many of the flags are right
     '0.91'
     """
     subject = as_subject(fitted, labels)
-    if not 0 < fdr < 1:
-        raise ValueError(f"fdr must be a number between 0 and 1, got {fdr!r}.")
+    check_rate(fdr)
     return find_conflicts(subject, gather_evidence(subject), fdr, random_state)
+
+
+def check_rate(fdr: Any) -> None:
+    """Raise a ValueError if this is no false discovery rate."""
+    if not isinstance(fdr, Real) or isinstance(fdr, bool) or not 0 < float(fdr) < 1:
+        raise ValueError(f"fdr must be a number between 0 and 1, got {fdr!r}.")
 
 
 def find_conflicts(subject: Subject, evidence: Evidence, fdr: float, random_state: int) -> SampleConflicts:
@@ -148,18 +157,30 @@ def _sound_rows(
         np.log((evidence.n_confirmed(i, a, b) + 0.5) / evidence.n_others(i)[b])
         for a, b in ((told, told), (drawn, places))
     )
-    share = _guess_share(
+    share, most = _guess_share(
         _surprise(likelihoods, consensus, rows, rows), _surprise(likelihoods, consensus, drawn, places)
     )
-    at = np.searchsorted(told, rows)
+    at, least = np.searchsorted(told, rows), _least_ratios(likelihoods, evidence)
     for _ in range(_PASSES):
-        ratios = np.maximum(likelihoods - min(share, 0.9), _LEAST_RATIO) / (1 - min(share, 0.9))
+        ratios = _without(likelihoods, share, least)
         measured = _measured(_surprise(ratios, consensus, told, told), confirmed)
         placed = _measured(_surprise(ratios, consensus, drawn, places), confirmed_placed)
         otherwise = np.einsum("nc,nc->n", mistaken, ratios)
-        found = separate(measured[at], placed, trusted[rows], otherwise[rows], share, _PRIOR)
+        found = separate(measured[at], placed, trusted[rows], otherwise[rows], share, most, _PRIOR)
         share = found.share
     return found.sound(measured, trusted[told], otherwise[told]), share
+
+
+def _without(likelihoods: Floats, share: float, least: Floats) -> Floats:
+    """Return likelihood ratios as they were without this share of misplaced rows."""
+    share = min(share, 0.9)
+    return np.maximum(likelihoods - share, least) / (1 - share)
+
+
+def _least_ratios(likelihoods: Floats, evidence: Evidence) -> Floats:
+    """Return how small such ratios can get and still mean it: a part of the error of the estimates."""
+    error = np.sqrt(likelihoods / (evidence.shares * 2 * evidence.lists.shape[2]))
+    return np.maximum(_PART_OF_ERROR * error, _LEAST_RATIO)
 
 
 def _surprise(ratios: Floats, consensus: Floats, rows: NDArray[Any], places: NDArray[Any]) -> Floats:
@@ -175,14 +196,20 @@ def _measured(surprise: Floats, confirmed: Floats) -> Floats:
     return np.column_stack([np.minimum(surprise, 0.0), np.maximum(surprise, 0.0), confirmed])
 
 
-def _guess_share(surprise: Floats, placed: Floats) -> float:
-    """Return the share of misplaced rows as it shows among the most surprising ones, where few others are."""
-    return float(
-        min(
-            np.mean(surprise > bound) / max(np.mean(placed > bound), 1 / len(placed))
-            for bound in np.quantile(placed, [1 - tail for tail in _TAILS])
-        )
+def _guess_share(surprise: Floats, placed: Floats) -> tuple[float, float]:
+    """Return the share of misplaced rows as it shows among the most surprising ones, and the most it can be.
+
+    There, few others are; so it is hardly more, but for chance. Without clusters nothing is surprising, and
+    there is no bound.
+    """
+    if np.ptp(placed) < 1e-9:
+        return 0.1, 1.0
+    bounds = np.quantile(placed, [1 - tail for tail in _TAILS])
+    guess = float(
+        min(np.mean(surprise > bound) / max(np.mean(placed > bound), 1 / len(placed)) for bound in bounds)
     )
+    by_chance = np.sqrt(max(guess, 1 / len(surprise)) / (min(_TAILS) * len(surprise)))
+    return guess, guess + 2 * by_chance
 
 
 def _flag(sound: Floats, fdr: float) -> Bools:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ..cluster.base import SharedViews
 from ..metrics import ari, nmi
-from .subject import Floats, as_subject, check_labels
+from .subject import NOT_THESE, Floats, as_subject, check_labels, views_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +87,9 @@ def sensitivity(
     if len(values) == 0:
         raise ValueError("values is empty: name at least one value to try.")
     truth = None if y is None else check_labels(y, subject.n_samples)
-    shared = SharedViews(views)
-    if shared.views.n_samples != subject.n_samples:
-        raise ValueError(
-            f"The views have {shared.views.n_samples} samples, the model was fitted to {subject.n_samples}."
-        )
+    shared = SharedViews(views_of(model, views))
+    if shared.fingerprint != model.data_fingerprint_:
+        raise ValueError(NOT_THESE)
     fits = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are those of the fit, over and over

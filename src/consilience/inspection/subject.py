@@ -11,15 +11,24 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from ..cluster.base import precomputed_views
 from ..cluster.fusion import GraphFusion
 from ..cluster.spectral import canonical_labels
 from ..fusion import FusionResult
-from ..graph import keep_largest, symmetrize
+from ..graph import EdgeSet, keep_largest, symmetrize
+from ..neighbors import Agreement, view_agreement
+from ..neighbors.reliability import COPY
+from ..views import Views
 
+NOT_THESE = (
+    "These are not the views that the model was fitted to: their names, shapes or values differ. Pass the "
+    "same, in the same order, or fit again."
+)
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Index = NDArray[np.integer[Any]]
 MOST_LISTED = 20  # neighbours per sample that are read off a graph
+_SHARED = 0.95  # share of all edges that a view weighs if it weighs all, but for some
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +74,39 @@ class Subject:
         """Number of clusters; 1 if there are none."""
         return 1 if self.labels is None else int(self.labels.max()) + 1
 
+    @property
+    def n_wanted(self) -> int:
+        """Number of clusters asked for, or of the labels given."""
+        if self.model is not None and self.labels is self.model.labels_:
+            return int(self.model.params_["n_clusters"])
+        return self.n_clusters
+
     @cached_property
     def sample_names(self) -> NDArray[Any]:
         """The ids of the samples, or their numbers."""
         ids = None if self.model is None else self.model.sample_ids_
         return np.arange(self.n_samples) if ids is None else ids
+
+    @cached_property
+    def agreement(self) -> Agreement | None:
+        """How far the views agree that say anything; None if none does."""
+        if self.model is not None and self.model.agreement_ is not None:
+            return self.model.agreement_
+        told = [one is not None for one in self.lists]
+        if not any(told):
+            return None
+        seen = self.seen[:, told]
+        return view_agreement([one for one in self.lists if one is not None], None if seen.all() else seen)
+
+    @cached_property
+    def copies(self) -> Bools:
+        """Which views are copies of each other, or nearly (v, v); each is of itself."""
+        v = len(self.names)
+        copies = np.eye(v, dtype=bool)
+        if self.agreement is not None:
+            told = np.array([one is not None for one in self.lists])
+            copies[np.ix_(told, told)] |= np.nan_to_num(self.agreement.shares) > COPY
+        return copies
 
     def expand(self, values: NDArray[Any], absent: float) -> NDArray[Any]:
         """Give the views that were left out their place back, on the last axis, with this value."""
@@ -134,27 +171,46 @@ def _of_result(result: FusionResult, labels: ArrayLike | None) -> Subject:
             "distances: inspect a fitted model, or what fuse_graphs returned."
         )
     v = len(result.view_names)
-    lists = tuple(_listed(result, i) for i in range(v))
-    fused = result.fused if result.kind == "similarity" else _nearness(result.fused)
+    lists = _lists(result)
+    fused = result.fused if result.kind == "similarity" else np.exp(-result.fused / result.fused.mean())
     n = result.edges.n_samples
     return Subject(
         fusion=result,
         names=result.view_names,
         heard=np.ones(v, dtype=bool),
         lists=lists,
-        seen=np.stack([_named(one, n) for one in lists], axis=1),
+        seen=_seen(result),
         graph=symmetrize(result.edges.to_csr(fused)),
         labels=None if labels is None else check_labels(labels, n),
         model=None,
     )
 
 
-def check_labels(labels: ArrayLike, n: int) -> NDArray[np.intp]:
+def views_of(model: GraphFusion, views: Any) -> Views:
+    """Return data as the views that a model takes them for."""
+    if isinstance(views, Views):
+        return views
+    return Views(views, pairwise=precomputed_views(model.params_["metric"], views))
+
+
+def check_labels(labels: ArrayLike, n: int, name: str = "labels") -> NDArray[np.intp]:
     """Return labels numbered by first appearance, or say what is wrong with them."""
     given = np.asarray(labels)
     if given.shape != (n,):
-        raise ValueError(f"labels has shape {given.shape}; there must be one label for each of {n} samples.")
+        raise ValueError(f"{name} has shape {given.shape}; there must be one label for each of {n} samples.")
     return canonical_labels(given)
+
+
+def _seen(result: FusionResult) -> Bools:
+    """Return which view has seen which sample: it judges an edge of it."""
+    assert result.edges is not None
+    n, v = result.edges.n_samples, len(result.view_names)
+    if result.seen_by_view is None:
+        return np.ones((n, v), dtype=bool)
+    seen = np.zeros((n, v), dtype=bool)
+    for i, judged in enumerate(result.seen_by_view):
+        seen[result.edges.rows[judged], i] = seen[result.edges.indices[judged], i] = True
+    return seen
 
 
 def _named(neighbors: Index | None, n: int) -> Bools:
@@ -164,20 +220,35 @@ def _named(neighbors: Index | None, n: int) -> Bools:
     return np.asarray((neighbors != np.arange(n)[:, None]).any(axis=1))
 
 
-def _nearness(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return similarities in the order of distances, positive and at most 1."""
-    mean = float(distances.mean()) or 1.0
-    return np.exp(-distances / mean)
+def _similarities(result: FusionResult) -> NDArray[np.float64]:
+    """Return what each view says on the edges as similarities (v, n_edges), 0 where it says nothing.
+
+    Of distances these are in the same order, from 0 to 1; a view's largest is what absent edges are filled
+    with, and says nothing.
+    """
+    weights = np.asarray(result.weights_by_view, dtype=np.float64)
+    if result.kind == "distance":
+        farthest = weights.max(axis=1, keepdims=True)
+        weights = np.where(weights < farthest, np.exp(-weights / (weights.mean(axis=1, keepdims=True))), 0.0)
+    return weights if result.seen_by_view is None else np.where(result.seen_by_view, weights, 0.0)
 
 
-def _listed(result: FusionResult, i: int) -> Index:
-    """Return the nearest of each sample in one view of a fusion, as a list of fixed length."""
-    edges = result.edges
-    assert edges is not None
-    weights = result.weights_by_view[i]
-    values = np.asarray(weights if result.kind == "similarity" else _nearness(weights), dtype=np.float64)
-    if result.seen_by_view is not None:
-        values = np.where(result.seen_by_view[i], values, 0.0)
+def _lists(result: FusionResult) -> tuple[Index | None, ...]:
+    """Return the nearest of each sample in each view of a fusion, as lists of fixed length.
+
+    None if all views weigh the same edges, and these are few: then it was decided before who is a neighbour,
+    for all views alike, and that they agree on it says nothing.
+    """
+    assert result.edges is not None
+    similarities, n = _similarities(result), result.edges.n_samples
+    shared = bool(((similarities > 0).mean(axis=1) > _SHARED).all())
+    if shared and len(similarities) > 1 and result.edges.n_edges < n * (n - 1) / 2:
+        return (None,) * len(similarities)
+    return tuple(_listed(result.edges, values) for values in similarities)
+
+
+def _listed(edges: EdgeSet, values: NDArray[np.float64]) -> Index:
+    """Return the nearest of each sample by these similarities."""
     kept = keep_largest(edges, values, MOST_LISTED)
     kept.eliminate_zeros()
     n, counts = edges.n_samples, np.diff(kept.indptr)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..neighbors import view_agreement, view_reliability
+from ..neighbors import view_reliability
 from .subject import Bools, Floats, Subject, as_subject
 
 
@@ -125,9 +125,8 @@ def agreement_matrix(fitted: Any) -> AgreementMatrix:
     subject = as_subject(fitted)
     v = len(subject.names)
     shares, significant = np.full((v, v), np.nan), np.zeros((v, v), dtype=bool)
-    there = _there(subject)
-    if there.any():
-        found = _agreement(subject, there)
+    there, found = _there(subject), subject.agreement
+    if found is not None:
         shares[np.ix_(there, there)] = found.shares
         significant[np.ix_(there, there)] = found.significant
     return AgreementMatrix(subject.names, shares, significant)
@@ -138,17 +137,9 @@ def _there(subject: Subject) -> NDArray[np.bool_]:
     return np.array([one is not None for one in subject.lists])
 
 
-def _agreement(subject: Subject, there: Bools) -> Any:
-    if subject.model is not None and subject.model.agreement_ is not None:
-        return subject.model.agreement_
-    lists = [one for one in subject.lists if one is not None]
-    seen = subject.seen[:, there]
-    return view_agreement(lists, None if seen.all() else seen)
-
-
 def _reliability(subject: Subject) -> Floats:
     there = _there(subject)
     values = np.full(len(there), np.nan)
-    if there.sum() > 1:
-        values[there] = view_reliability(_agreement(subject, there)).values
+    if there.sum() > 1 and subject.agreement is not None:
+        values[there] = view_reliability(subject.agreement).values
     return values

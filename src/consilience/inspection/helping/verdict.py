@@ -46,7 +46,7 @@ class Evidence:
     closest : str
         The view whose clusters are most like those of the fusion.
     sameness : float
-        Their adjusted Rand index.
+        Their adjusted Rand index; NaN if no view has seen all samples.
     views_agree : bool or None
         Whether any two views agree about who is near whom, more than by chance; None if that cannot be told,
         for want of common samples.
@@ -76,16 +76,18 @@ def gather(
     null_stability: Vector,
     agreement: Vector,
     reliability: Vector,
+    complete: NDArray[np.bool_],
     witnesses: HeldOut | None,
 ) -> Evidence:
     """Return the evidence on the last contender, a fusion, judged against the single views.
 
-    `resampled` has shape (m, n_resamples): the stability of every contender in every resample.
+    `resampled` has shape (m, n_resamples): the stability of every contender in every resample. `complete`
+    says who has a cluster for every sample: a view that has seen only some cannot take a fusion's place.
     """
     alone = [i for i, one in enumerate(found) if one.kind == VIEW]
     means = resampled.mean(axis=1)
     best = max(alone, key=lambda i: means[i])
-    closest = max(alone, key=lambda i: agreement[-1, i])
+    closest = max(alone, key=lambda i: (complete[i], agreement[-1, i]))
     gains = resampled[-1] - resampled[best]  # in the same resamples
     known = reliability[~np.isnan(reliability)]
     return Evidence(
@@ -97,7 +99,7 @@ def gather(
         gain=float(gains.mean()),
         error=float(gains.std(ddof=1) / np.sqrt(len(gains))),
         closest=found[closest].name,
-        sameness=float(agreement[-1, closest]),
+        sameness=float(agreement[-1, closest]) if complete[closest] else np.nan,
         views_agree=bool((known > 0).any()) if len(known) else None,
         reliability=reliability,
         held_out=witnesses,
@@ -139,8 +141,13 @@ def judge(evidence: Evidence, *, margin: float = MARGIN) -> tuple[str, str]:
 
 
 def _agreeing(e: Evidence) -> str:
-    least, most = np.nanmin(e.reliability), np.nanmax(e.reliability)
-    return f"the views agree beyond chance about who is near whom (reliability {least:.2g} to {most:.2g})"
+    agreeing = e.reliability[e.reliability > 0]
+    v = len(e.reliability)
+    all_of = "the views" if len(agreeing) == v else f"{len(agreeing)} of the {v} views"
+    return (
+        f"{all_of} agree beyond chance about who is near whom (reliability {agreeing.min():.2g} to "
+        f"{agreeing.max():.2g})"
+    )
 
 
 def _witnessed(e: Evidence) -> str:
