@@ -1,9 +1,13 @@
 """The page about a fit, in a browser: it draws, it answers to mouse and keyboard, it fits every screen."""
 
+import contextlib
+import re
+import zlib
+
 import numpy as np
 import pytest
 
-from consilience import DistanceGraphFusion, make_multiview
+from consilience import DistanceGraphFusion, Views, make_multiview
 from consilience.inspection import does_fusion_help, inspect
 from consilience.inspection.report import write_report
 
@@ -97,7 +101,38 @@ def test_a_sample_is_found_by_name_without_a_mouse(open_page, report, fitted):
     assert all(name in told for name in VIEWS)
     assert page.locator("#chart-map .tip strong").text_content() == "sample 231"
     page.keyboard.type("9999")
-    assert page.locator("#map-found").text_content() == "No sample on the map has this name."
+    assert page.locator("#map-found").text_content() == "No sample has this name."
+
+
+def found(page, name):
+    page.locator("#map-find").fill(name)
+    return page.locator("#map-found").text_content()
+
+
+def test_samples_of_like_names_are_found_one_after_the_other(open_page, fitted, tmp_path):
+    names = [f"sample {i}" for i in range(240)]
+    names[10], names[20], names[30], names[40] = "Case", "case", "a case", "case 2"
+    told = {"inspection": fitted["found"], "sample_names": names}
+    page = open_page(write_report(tmp_path / "names.html", fitted["model"], **told))
+    assert found(page, "case").startswith("case; ")
+    assert found(page, "case").endswith("Match 1 of 4; Enter for the next.")
+    order = []
+    for _ in range(4):
+        page.locator("#map-find").press("Enter")
+        order.append(page.locator("#chart-map .tip strong").text_content())
+    assert order == ["Case", "case 2", "a case", "case"]
+    page.locator("#map-find").press("Shift+Enter")
+    assert page.locator("#map-found").text_content().startswith("a case; ")
+    assert found(page, "Case").startswith("Case; ")
+    assert "Match" not in found(page, "a case")
+
+
+def test_what_is_found_is_found_among_the_samples_drawn(open_page, fitted, tmp_path, monkeypatch):
+    few = fitted["found"].labels.size // 2
+    monkeypatch.setattr("consilience.inspection.report.positions.drawn_samples.__defaults__", (few,))
+    page = open_page(write_report(tmp_path / "few.html", fitted["model"], inspection=fitted["found"]))
+    assert found(page, "no such name") == "None of the 120 drawn has this name."
+    assert "of the 120 drawn; Enter for the next." in found(page, "1")
 
 
 @pytest.mark.parametrize("colour", ["confidence", "conflict", "0"])
@@ -173,6 +208,9 @@ def test_pairs_are_filtered_by_sample_and_by_view(open_page, report, fitted):
     assert shown
     assert all(name in a or name in b for a, b in shown)
     assert len(shown) < len(pairs.pairs)
+    controls.get_by_label("Sample").fill("no such name")
+    assert not cells(page, "pairs", 1)
+    assert controls.locator("output").text_content() == "No row matches"
 
 
 def opened(page):
@@ -193,6 +231,44 @@ def test_a_view_shows_its_disagreement(open_page, report, fitted):
     page.locator("#view-0").get_by_role("button", name="Show its flagged rows").click()
     assert len(cells(page, "flagged", 1)) == flagged
     assert set(cells(page, "flagged", 2)) == {HOSTILE_VIEW}
+
+
+def test_it_is_said_if_not_all_flagged_rows_of_a_view_are_listed(open_page, fitted, tmp_path, monkeypatch):
+    monkeypatch.setattr("consilience.inspection.report.sections.conflict_tables.MOST_ROWS", 20)
+    page = open_page(write_report(tmp_path / "some.html", fitted["model"], inspection=fitted["found"]))
+    there = fitted["found"].samples.n_flagged
+    assert there[1:].sum() < 20 < there[0]
+    shown = 20 - there[1:].sum()
+    page.get_by_role("button", name=f"Show {shown} of its {there[0]} flagged rows").click()
+    assert len(cells(page, "flagged", 1)) == shown
+    told = page.locator("[data-filters=flagged] output").text_content()
+    assert told.endswith(f"{shown} of the {there[0]} flagged rows of this view are listed")
+
+
+def test_the_heat_map_counts_the_rows_that_were_seen(open_page, tmp_path):
+    made = make_multiview(300, n_views=3, n_clusters=3, separation=5.0, random_state=0)
+    mask = np.ones((300, 3), dtype=bool)
+    mask[::2, 1] = False
+    model = DistanceGraphFusion(n_clusters=3, random_state=0).fit(Views(made.views, mask=mask))
+    page = open_page(write_report(tmp_path / "missing.html", model))
+    judged, sizes = page.evaluate(
+        """() => {
+          const { judged, sizes } = JSON.parse(document.getElementById("data").textContent).conflicts;
+          return [judged.map((row) => row[1]), sizes];
+        }"""
+    )
+    i = next(i for i, (rows, size) in enumerate(zip(judged, sizes, strict=True)) if 0 < rows < size)
+    page.evaluate(
+        """(bin) => {
+          const chart = echarts.getInstanceByDom(document.getElementById("chart-conflicts"));
+          const at = chart.getOption().series[0].data.findIndex((one) => one[0] === bin && one[1] === 1);
+          chart.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: at });
+        }""",
+        i,
+    )
+    told = page.locator("#chart-conflicts .tip").text_content()
+    assert f"{sizes[i]} samples" in told
+    assert told.endswith(f"of {judged[i]} {'row' if judged[i] == 1 else 'rows'}")
 
 
 def test_a_click_on_the_heat_map_shows_the_view(open_page, report):
@@ -306,6 +382,146 @@ def test_printing_gives_back_the_screen(open_page, report):
     assert page.pdf(format="A4").startswith(b"%PDF")
     assert luminance(page, LABEL) > 0.8
     assert page.locator("#chart-map svg").bounding_box()["width"] == wide
+
+
+@pytest.fixture(scope="module")
+def many_views(tmp_path_factory):
+    made = make_multiview(300, n_views=30, n_clusters=3, separation=2.5, random_state=0)
+    model = DistanceGraphFusion(n_clusters=3, n_neighbors=30, random_state=0).fit(made.views)
+    return write_report(tmp_path_factory.mktemp("views") / "many.html", model)
+
+
+def filled(pdf):
+    """Return how many areas a PDF fills."""
+    streams = re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL)
+    pages = []
+    for stream in streams:
+        with contextlib.suppress(zlib.error):  # those that are no text of a page
+            pages.append(zlib.decompress(stream))
+    return sum(len(re.findall(rb"^f\*?$", page, re.MULTILINE)) for page in pages)
+
+
+def test_a_heat_map_of_many_views_is_on_paper_too(open_page, many_views):
+    page = open_page(many_views)
+    assert page.locator("#chart-conflicts canvas").count() > 0  # so many cells are drawn otherwise
+    n_cells = page.evaluate(
+        """() => JSON.parse(document.getElementById("data").textContent).conflicts.means.flat().length"""
+    )
+    assert n_cells > 6000
+    with_it = filled(page.pdf(format="A4", print_background=True))
+    assert page.locator("#chart-conflicts canvas").count() > 0
+    page.evaluate(
+        "() => { document.getElementById('chart-conflicts').parentElement.style.visibility = 'hidden'; }"
+    )
+    assert with_it - filled(page.pdf(format="A4", print_background=True)) > n_cells
+
+
+def test_a_heat_map_of_many_views_answers_after_printing(open_page, many_views):
+    page = open_page(many_views)
+    page.pdf(format="A4")
+    place = page.evaluate(
+        """() => {
+          const place = document.getElementById("chart-conflicts");
+          place.scrollIntoView({ block: "center" });
+          const [x, y] = echarts.getInstanceByDom(place).convertToPixel("grid", [30, 17]);
+          const box = place.getBoundingClientRect();
+          return [box.x + x, box.y + y];
+        }"""
+    )
+    page.mouse.click(*place)
+    assert opened(page) == ["view-17"]
+
+
+def test_panels_are_printed_open_and_closed_again(open_page, report):
+    page = open_page(report)
+    assert opened(page) == ["view-0"]
+    page.emulate_media(media="print")
+    page.wait_for_function("() => 'printing' in document.documentElement.dataset")
+    assert opened(page) == [f"view-{i}" for i in range(4)]
+    page.emulate_media(media="screen")
+    page.wait_for_function("() => !('printing' in document.documentElement.dataset)")
+    assert opened(page) == ["view-0"]
+
+
+LONG_VIEWS = [
+    "mirna_expression_rnaseq_log2_normalised_batch_corrected_v1",
+    "mirna_expression_rnaseq_log2_normalised_batch_corrected_v2",
+    "methylation/450k/beta_values/quantile_normalised/promoters.csv",
+    "d",
+]
+# Names that run out of their cell, over the next one.
+RUN_OVER = """() => [...document.querySelectorAll("th, td")].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const [inside, whole] = [range, cell].map((one) => one.getBoundingClientRect());
+  return cell.checkVisibility() && inside.right > whole.right + 1;
+}).map((cell) => cell.textContent)"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_long_names_run_over_nothing_and_are_told_apart(open_page, tmp_path, width):
+    made = make_multiview(120, n_clusters=3, separation=4.0, scrambled=[0.3, 0, 0, 0], random_state=0)
+    views = dict(zip(LONG_VIEWS, made.views.values(), strict=True))
+    model = DistanceGraphFusion(n_clusters=3, random_state=0).fit(views)
+    page = open_page(write_report(tmp_path / "long.html", model), width=width)
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.evaluate(RUN_OVER) == []
+    assert page.evaluate(OVERFLOW) == 0
+    heads = page.locator("#clusters-views thead th").all_text_contents()[2:]
+    assert len(set(heads)) == 4  # although clipped
+    labels = page.locator("#chart-conflicts svg text", has_text="…").all_text_contents()
+    assert len(set(labels)) == 3
+
+
+def test_bars_of_a_column_start_at_the_same_place(open_page, report):
+    page = open_page(report)
+    for table, n_bars in (("views-table", 5), ("clusters", 1), ("contenders", 1)):
+        starts = page.evaluate(
+            """(table) => {
+              const starts = {};
+              for (const bar of document.querySelectorAll(`#${table} .bar`)) {
+                (starts[bar.parentElement.cellIndex] ??= []).push(bar.getBoundingClientRect().x);
+              }
+              return Object.values(starts).map((all) => Math.max(...all) - Math.min(...all));
+            }""",
+            table,
+        )
+        assert len(starts) == n_bars
+        assert max(starts) < 0.5, table
+
+
+def test_headers_are_named_without_their_arrows(open_page, report):
+    page = open_page(report)
+    head = page.locator("#clusters thead")
+    head.get_by_role("button", name="share", exact=True).click()
+    assert '"share"' in head.aria_snapshot()
+    assert not set("↕↑↓") & set(head.aria_snapshot())
+
+
+# The least contrast of text on a shade.
+CONTRAST = """() => {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (...colours) => {
+    context.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { context.fillStyle = colour; context.fillRect(0, 0, 1, 1); }
+    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((x) => (
+      x <= 10 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const paper = getComputedStyle(document.body).backgroundColor;
+  return Math.min(...[...document.querySelectorAll(".shade")].map((cell) => {
+    const style = getComputedStyle(cell);
+    const [a, b] = [light(paper, style.backgroundColor), light(style.color)].sort((x, y) => x - y);
+    return (b + 0.05) / (a + 0.05);
+  }));
+}"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_numbers_on_a_shade_can_be_read(open_page, report, dark):
+    page = open_page(report, dark=dark)
+    page.evaluate("() => document.querySelector('.shade').style.setProperty('--share', '100%')")
+    assert page.evaluate(CONTRAST) >= 4.5
 
 
 def test_the_keyboard_reaches_everything(open_page, report):

@@ -33,7 +33,7 @@ from consilience.inspection.report.content import ReportContent
 from consilience.inspection.report.page import make_page
 from consilience.inspection.report.payload import MOST_BINS, make_payload
 from consilience.inspection.report.positions import MOST_DRAWN, drawn_samples, positions
-from consilience.inspection.report.wording import decimal, listed, percent
+from consilience.inspection.report.wording import clipped, decimal, distinct, listed, percent
 from consilience.metrics import accuracy, ari, nmi, purity
 
 HOSTILE_SAMPLE = "<img src=x onerror=alert(1)>"
@@ -51,6 +51,9 @@ class Page(HTMLParser):
         self.scripts: list[str] = []
         self.words: list[str] = []
         self.conclusions: list[str] = []
+        self.short: dict[str, str] = {}
+        self.all_tables: dict[str, list[list[list[str]]]] = {}
+        self._section: str | None = None
         self._table: list[list[str]] = []
         self._in_script = self._in_style = self._in_cell = self._in_conclusion = False
         self.feed(source)
@@ -61,7 +64,13 @@ class Page(HTMLParser):
         self.elements.append((tag, attributes))
         if tag == "table":
             self._table = []
-            self.tables[attributes.get("id") or attributes["aria-label"]] = self._table
+            name = attributes.get("id") or attributes["aria-label"]
+            self.tables[name] = self._table
+            self.all_tables.setdefault(name, []).append(self._table)
+        if tag == "a" and self._section is None and "class" not in attributes:
+            self._section = attributes["href"].lstrip("#")  # of what is said in short
+        if tag == "dd":
+            self.short[self._section] = ""
         if tag == "tr":
             self._table.append([])
         if tag in ("td", "th"):
@@ -76,6 +85,10 @@ class Page(HTMLParser):
         self._in_script = self._in_style = False
         self._in_cell = self._in_cell and tag not in ("td", "th")
         self._in_conclusion = self._in_conclusion and tag != "p"
+        if tag == "dd":
+            self._section = None
+        if tag == "header":
+            self._section = "done"
 
     def handle_data(self, data):
         if self._in_script:
@@ -86,6 +99,8 @@ class Page(HTMLParser):
                 self._table[-1][-1] += data
             if self._in_conclusion:
                 self.conclusions[-1] += data
+            if self._section in self.short and self._section != "done":
+                self.short[self._section] += data
 
     def body(self, table):
         return self.tables[table][1:]
@@ -158,7 +173,7 @@ def test_every_flagged_row_is_listed_with_what_a_flag_means(written, found):
     assert len(listed_rows) > 90
     assert "false flags at 5 % (the false discovery rate)" in page.text
     n = int(found.samples.n_flagged[0])
-    assert f"View 'view_0' disagrees: {n} of its 400 rows ({percent(n / 400)}) are flagged." in page.text
+    assert f"View 'view_0' disagrees: {n} of its 400 rows ({percent(n / 400)}) are flagged" in page.text
 
 
 def test_tables_hold_the_numbers_of_the_inspection(written, found):
@@ -220,16 +235,25 @@ def test_what_is_not_finite_is_null(sample, tmp_path):
     mask = np.ones((400, 4), dtype=bool)
     mask[:50, 1] = False
     model = fit(Views(sample.views, mask=mask), 4)
-    data = read(write_report(tmp_path / "report.html", model)).payload
+    page = read(write_report(tmp_path / "report.html", model))
+    data = page.payload
     assert [row[1] for row in data["map"]["scores"][:50]] == [None] * 50
     assert None not in [row[1] for row in data["map"]["scores"][50:]]
+    # What is counted are rows that were seen, not samples.
+    judged = np.array(data["conflicts"]["judged"])
+    assert judged.sum(axis=0).tolist() == [400, 350, 400, 400]
+    panel = page.all_tables["Its clusters, the worst first."][1][1:]
+    seen = np.bincount(model.labels_[50:], minlength=4)
+    assert {int(row[0]): int(row[2].split(" of ")[1]) for row in panel} == dict(enumerate(seen.tolist()))
 
 
 def test_hostile_names_stay_text(sample, tmp_path):
-    names = [HOSTILE_SAMPLE, "\u2028&amp;\u2029", "x" * 10_000, "\ud800", *(f"s{i}" for i in range(396))]
-    views = dict(zip([HOSTILE_VIEW, "'\"&", "<!--", "b"], sample.views.values(), strict=True))
+    unseen = "a\u202eb\u2066c\u200fd\x00e\x9ff\ng"
+    names = [HOSTILE_SAMPLE, "\u2028&amp;\u2029", "x" * 10_000, "\ud800", unseen]
+    names += [f"s{i}" for i in range(395)]
+    views = dict(zip([HOSTILE_VIEW, "'\"&", "<!--", "\u202eb"], sample.views.values(), strict=True))
     path = tmp_path / "report.html"
-    told = {"notes": [HOSTILE_VIEW], "command": HOSTILE_VIEW, "title": HOSTILE_VIEW}
+    told = {"notes": [HOSTILE_VIEW, unseen], "command": HOSTILE_VIEW, "title": HOSTILE_VIEW + "\u202e"}
     write_report(path, fit(views, 4), sample_names=names, **told)
     page = read(path)
     tags = [tag for tag, _ in page.elements]
@@ -239,6 +263,9 @@ def test_hostile_names_stay_text(sample, tmp_path):
     assert page.payload["views"][0] == HOSTILE_VIEW
     assert page.payload["map"]["names"][:2] == names[:2]
     assert len(page.payload["map"]["names"][2]) < 100
+    assert page.payload["map"]["names"][4] == "a\ufffdb\ufffdc\ufffdd\ufffde\ufffdf\ufffdg"
+    assert page.payload["views"][3] == page.body("views-table")[3][0] == "\ufffdb"
+    assert not re.search("[\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\x08\x7f-\x9f]", page.source)
     assert page.body("views-table")[0][0] == HOSTILE_VIEW
     assert page.text.count(HOSTILE_VIEW) > 5
     assert not set("<>&\u2028\u2029") & set(page.scripts[0])
@@ -320,10 +347,37 @@ def test_how_it_was_made(written, model):
     assert set(parameters) == set(model.get_params())
 
 
+def test_parameters_are_those_of_the_fit_whatever_was_set_later(sample, tmp_path):
+    model = fit(sample.views, 4).set_params(n_clusters=7, beta=5.0, random_state=3)
+    page = read(write_report(tmp_path / "report.html", model))
+    parameters = {row[0]: row[1:] for row in page.body("Parameters of the DistanceGraphFusion.")}
+    assert parameters["n_clusters"] == ["4", "set"]
+    assert parameters["beta"] == ["1.0", "default"]
+    assert ["seed (random_state)", "0"] in page.body("Resolved values, data and versions.")
+    code = re.search(r'<code id="code">(.*?)</code>', page.source, re.DOTALL).group(1)
+    assert "n_clusters=4," in code and "beta=1.0," in code and "random_state=0," in code
+
+
+def test_the_code_holds_every_parameter_that_matters(written, model):
+    code = re.search(r'<code id="code">(.*?)</code>', written().source, re.DOTALL).group(1)
+    named = set(re.findall(r"^    (\w+)=", code, re.MULTILINE))
+    assert named == set(model.get_params()) - {"n_jobs", "verbose", "callback"}
+
+
+def test_warnings_are_those_of_the_fit_unless_others_are_given(sample, tmp_path):
+    model = fit({**sample.views, "constant": np.ones((400, 2))}, 4)
+    page = read(write_report(tmp_path / "report.html", model))
+    assert any("'constant' is constant" in note for note in model.warnings_)
+    assert all(note in page.text for note in model.warnings_)
+    other = read(write_report(tmp_path / "other.html", model, notes=["Something else."]))
+    assert "Something else." in other.text
+    assert "is constant" not in other.text
+
+
 def test_what_is_known_of_fusing_is_shown(written, sample):
     help = does_fusion_help(sample.views, 4, y=sample.y, n_resamples=2, random_state=0)
     page = written(help=help)
-    assert page.conclusions[4] == help.sentence
+    assert page.conclusions[4] == page.short["help"] == help.sentence
     rows = page.body("contenders")
     assert [row[0] for row in rows] == list(help.names)
     np.testing.assert_allclose([float(row[2]) for row in rows], help.stability, atol=0.00051)
@@ -332,13 +386,37 @@ def test_what_is_known_of_fusing_is_shown(written, sample):
     assert "'concatenation' was not compared. It would not fit." in skipped.text
 
 
+def test_a_verdict_says_what_it_is_about_if_not_about_this_fit(sample, tmp_path):
+    help = does_fusion_help(sample.views, 4, n_resamples=2, random_state=0)
+    about = "not about this very fit"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = SimilarityGraphFusion(n_clusters=4, random_state=0).fit(sample.views)
+    page = read(write_report(tmp_path / "sgf.html", other, help=help))
+    assert f"{about} (a SimilarityGraphFusion)." in page.conclusions[4]
+    assert about in page.short["help"]
+    page = read(write_report(tmp_path / "beta.html", fit(sample.views, 4, gamma=1.0, beta=0.1), help=help))
+    assert f"{about} (with its own beta and gamma)." in page.conclusions[4]
+    same = fit(sample.views, 4, n_neighbors=12, n_jobs=1)  # what the comparison takes over, or is no matter
+    assert about not in read(write_report(tmp_path / "same.html", same, help=help)).text
+
+
 def test_what_is_not_known_of_fusing_is_said_how_to_get(written):
     assert "model.report(path, views=views)" in written().conclusions[4]
 
 
+def test_why_nothing_is_known_of_fusing_is_said(written):
+    page = written(no_help="There are too few samples for resamples.")
+    assert page.conclusions[4] == page.short["help"] == "There are too few samples for resamples."
+
+
+def reported(tmp_path, views, n_clusters=3, **told):
+    model = fit(views, n_clusters, **told)
+    return read(write_report(tmp_path / "report.html", model, force=True))
+
+
 def conclusions(tmp_path, views, n_clusters=3, **told):
-    path = write_report(tmp_path / "report.html", fit(views, n_clusters, **told))
-    return " ".join(read(path).conclusions)
+    return " ".join(reported(tmp_path, views, n_clusters, **told).conclusions)
 
 
 def test_one_view(tmp_path):
@@ -350,45 +428,180 @@ def test_one_view(tmp_path):
 
 def test_views_that_agree(tmp_path):
     views = make_multiview(300, n_views=3, n_clusters=3, separation=6.0, random_state=0).views
-    assert "All three views agree with each other; no row is flagged." in conclusions(tmp_path, views)
+    told = conclusions(tmp_path, views)
+    assert "All three views agree with each other; no row of theirs is flagged." in told
 
 
 def test_of_two_views_nobody_can_tell_which_is_at_fault(tmp_path):
     made = make_multiview(300, n_views=2, n_clusters=3, separation=6.0, scrambled=[0.2, 0], random_state=0)
-    told = conclusions(tmp_path, made.views)
-    assert "which of them is at fault cannot be told" in told
-    assert "All" not in told
+    page = reported(tmp_path, made.views)
+    for told in (page.conclusions[3], page.short["views"]):
+        assert "contradict each other" in told
+        assert "which view is at fault cannot be told" in told
+        assert "disagrees" not in told
+    assert "misplaced" not in page.tables["views-table"][0]
+    assert "are misplaced" not in page.text
 
 
-def test_a_view_that_is_left_out(tmp_path):
+def test_two_views_that_agree_keep_the_caveat(tmp_path):
+    views = make_multiview(300, n_views=2, n_clusters=3, separation=9.0, random_state=0).views
+    told = reported(tmp_path, views).short["views"]
+    assert told.startswith("Views 'view_0' and 'view_1' agree with each other; no row of theirs is flagged.")
+    assert told.endswith("Where two views differ, which view is at fault cannot be told.")
+
+
+def test_a_view_that_agrees_with_nobody_is_told_as_such_and_no_more(tmp_path):
     made = make_multiview(300, n_views=3, noise_views=1, n_clusters=3, separation=6.0, random_state=0)
-    told = conclusions(tmp_path, made.views)
-    assert "View 'noise_0' was left out of the fusion" in told
-    assert "View 'noise_0' agrees with no other about who is near whom, beyond chance." in told
+    page = reported(tmp_path, made.views)
+    alone = (
+        "View 'noise_0' was left out of the fusion: it agrees with no other view about who is near whom, "
+        "beyond chance."
+    )
+    others = "The three views that took part agree with each other; no row of theirs is flagged."
+    assert page.conclusions[3] == page.short["views"] == f"{alone} {others}"
+    assert page.body("views-table")[3][-1] == "–"
+    assert "It is at odds with them as a whole: no row is singled out." in page.text
+    assert "of its rows are misplaced" not in page.text
 
 
-def test_a_view_that_says_nothing(sample, tmp_path):
-    views = {**sample.views, "constant": np.ones((400, 2))}
-    page = read(write_report(tmp_path / "report.html", fit(views, 4)))
-    assert "View 'constant' was left out" in page.text
-    assert "There is nothing to compare it with: no row could be judged." in page.text
+def test_views_that_say_nothing_or_repeat_another(sample, tmp_path):
+    first = next(iter(sample.views.values()))
+    page = reported(tmp_path, {**sample.views, "constant": np.ones((400, 2)), "copy": first}, 4)
+    told = page.conclusions[3]
+    assert (
+        "View 'constant' was left out of the fusion: it says nothing, for all samples look the same." in told
+    )
+    assert "View 'copy' was left out of the fusion: it is a copy of 'view_0', or nearly." in told
+    assert told.index("disagrees") < told.index("'constant'")  # the most serious first
+
+
+@pytest.mark.parametrize(
+    ("other", "says", "why"),
+    [
+        (np.ones((400, 2)), "says anything", "it says nothing, for all samples look the same"),
+        ("copy", "took part", "it is a copy of 'view_1', or nearly"),
+    ],
+)
+def test_one_view_that_says_anything(sample, tmp_path, other, says, why):
+    only = sample.views["view_1"]
+    page = reported(tmp_path, {"view_1": only, "other": only if isinstance(other, str) else other}, 4)
+    assert page.conclusions[3] == (
+        f"Only view 'view_1' {says}: there is nothing to compare it with. View 'other' was left out of the "
+        f"fusion: {why}."
+    )
+    assert "The objective was 0 from the start" in page.text
+    assert "fell from 0 to 0" not in page.text
+
+
+def test_when_no_two_views_agree_no_row_is_called_misplaced(tmp_path):
+    rng = np.random.default_rng(0)
+    page = reported(tmp_path, {name: rng.normal(size=(200, 5)) for name in "abc"})
+    assert page.conclusions[3] == page.short["views"]
+    assert page.short["views"].startswith(
+        "No two views that took part agree about who is near whom more than chance explains"
+    )
+    assert [row[-1] for row in page.body("views-table")] == ["–"] * 3
+    assert "As no two views agree, scores and flags mean little here." in page.text
+    assert "An estimated" not in page.text
+    pair = reported(tmp_path, {name: rng.normal(size=(200, 5)) for name in "ab"})
+    assert "which view is at fault cannot be told" in pair.short["views"]
+
+
+def test_views_that_have_seen_different_samples(tmp_path):
+    made = make_multiview(200, n_views=2, n_clusters=3, separation=4.0, random_state=0)
+    mask = np.arange(200)[:, None] // 100 == np.arange(2)
+    page = reported(tmp_path, Views(made.views, mask=mask))
+    assert page.conclusions[3] == "No two views have seen the same samples: nothing can be compared."
+
+
+def test_views_left_out_are_counted_in_short(tmp_path):
+    made = make_multiview(300, n_views=3, noise_views=4, n_clusters=3, separation=6.0, random_state=0)
+    told = reported(tmp_path, made.views).short["views"]
+    assert (
+        "Views 'noise_0', 'noise_1' and two more views were left out of the fusion: they agree with" in told
+    )
+
+
+def test_views_with_flags_are_counted_in_short(sample, found, model, tmp_path):
+    flagged = found.samples.flagged.copy()
+    flagged[:30, 1], flagged[:20, 2], flagged[:1, 3] = True, True, True
+    more = replace(found, samples=replace(found.samples, flagged=flagged))
+    page = read(write_report(tmp_path / "report.html", model, inspection=more))
+    several = int(flagged[:, 2:].sum())
+    assert f"{several} rows of two more views are flagged." in page.short["views"]
+    assert page.short["views"].index("'view_0'") < page.short["views"].index("'view_1'")
+    assert "'view_2'" not in page.short["views"]
+    assert "In view 'view_3' 1 of 400 rows (< 1 %) is flagged" in page.conclusions[3]
+    assert "1 of its 400 rows is flagged (< 1 %)." in page.text
+
+
+def test_views_that_agree_with_some_others_only(found, model, tmp_path):
+    significant = found.agreement.significant.copy()
+    significant[0, 1] = significant[1, 0] = False
+    apart = replace(found, agreement=replace(found.agreement, significant=significant))
+    page = read(write_report(tmp_path / "report.html", model, inspection=apart))
+    assert page.conclusions[3].endswith("No more than by chance agree 'view_0' with 'view_1'.")
+    significant[3] = significant[:, 3] = False
+    apart = replace(found, agreement=replace(found.agreement, significant=significant))
+    page = read(write_report(tmp_path / "alone.html", model, inspection=apart))
+    assert page.short["views"].startswith(
+        "View 'view_3' agrees with no other about who is near whom, beyond chance. View 'view_0' disagrees"
+    )
+    assert "'view_0' with 'view_1'" in page.conclusions[3]
+    assert "'view_3' with" not in page.conclusions[3]
+
+
+def test_rows_that_seem_misplaced_but_cannot_be_named(found, model, tmp_path):
+    none = np.zeros_like(found.samples.flagged)
+    shares = np.array([0.3, 0.0, 0.1, 0.0])
+    hidden = replace(found, samples=replace(found.samples, flagged=none, misplaced_shares=shares))
+    page = read(write_report(tmp_path / "report.html", model, inspection=hidden))
+    assert page.conclusions[3] == (
+        "No row of the four views that can be compared is flagged. An estimated 30 % of the rows of "
+        "'view_0' and 10 % of the rows of 'view_2' are misplaced, but none of them can be named."
+    )
+    assert "An estimated 30 % of its rows are misplaced; none of them can be named." in page.text
+    assert "not all of them" not in page.text
 
 
 def test_one_cluster(sample, tmp_path):
     told = conclusions(tmp_path, sample.views, 1)
     assert "all in one cluster" in told
     assert "confidence says nothing" in told
+    assert "1 was asked for (broken line)" in read(tmp_path / "report.html").text
 
 
 def test_a_graph_in_pieces(tmp_path):
     views = make_multiview(300, n_clusters=5, separation=60.0, random_state=0).views
-    told = conclusions(tmp_path, views)
-    assert "in five pieces of 60 samples each: more than the clusters asked for" in told
-    assert "is largest behind 5, not behind the 3 asked for" in told
+    page = reported(tmp_path, views)
+    told = "The unified graph is in five pieces of 60 samples each: more than the 3 clusters asked for"
+    assert told in page.conclusions[2]
+    assert page.short["trust"].startswith(told)
+    assert "is largest behind 5, not behind the 3 asked for" in page.conclusions[2]
+    fewer = reported(tmp_path, views, 6)
+    assert "in five pieces of 60 samples each: nothing connects" in fewer.short["trust"]
 
 
 def test_a_fusion_that_did_not_converge(sample, tmp_path):
-    assert "did not converge" in conclusions(tmp_path, sample.views, 4, max_iter=1)
+    page = reported(tmp_path, sample.views, 4, max_iter=1)
+    assert page.short["trust"].startswith("The fusion did not converge (max_iter reached, after 1 round)")
+    assert "raise max_iter" in page.conclusions[2]
+    stopped = reported(tmp_path, sample.views, 4, tol=1e-12, callback=lambda *_: True)
+    assert stopped.short["trust"].startswith("The callback stopped the fusion after 1 round")
+    assert "max_iter" not in " ".join([*stopped.conclusions, *stopped.short.values()])
+    assert "# callback was a function, which cannot be written here." in stopped.text
+
+
+def test_when_no_cluster_is_sure_none_is_called_the_least_sure(found, model, tmp_path):
+    low = np.full(400, 0.3)
+    unsure = replace(found, confidence=replace(found.confidence, margin=low))
+    page = read(write_report(tmp_path / "report.html", model, inspection=unsure))
+    assert "No cluster is sure: their median confidence is 0.30." in page.conclusions[1]
+    assert "least sure." not in page.conclusions[1]
+    low = np.where(model.labels_ == 2, 0.3, 1.0)
+    unsure = replace(found, confidence=replace(found.confidence, margin=low))
+    page = read(write_report(tmp_path / "one.html", model, inspection=unsure))
+    assert "Cluster 2 (median 0.30) is least sure." in page.conclusions[1]
 
 
 def test_very_few_samples(tmp_path):
@@ -441,8 +654,30 @@ def test_a_page_of_many_samples_is_small_and_says_what_it_leaves_out(large):
     page = Page(source)
     assert "1,500 of 100,000 samples are drawn" in page.text
     assert "each column is the mean of a few of the 100,000 samples (240 columns)" in page.text
-    assert f"The 1,000 worst of {int(large.found.samples.flagged.sum()):,} flagged rows" in page.text
+    assert f"1,000 of {int(large.found.samples.flagged.sum()):,} flagged rows, of each view" in page.text
     assert len(page.body("flagged")) == 1000
+
+
+def test_each_view_has_its_share_of_the_rows_listed(large):
+    flagged = large.found.samples.scores > [0.7, 0.7, 0.999, 1]
+    found = replace(large.found, samples=replace(large.found.samples, flagged=flagged))
+    page = Page(make_page(replace(large, found=found), make_payload(large)))
+    listed_views = [row[1] for row in page.body("flagged")]
+    there = flagged.sum(axis=0)
+    few = int(there[2])
+    assert 50 < few < 200
+    expected = [listed_views.count(f"view_{i}") for i in range(4)]
+    assert sum(expected) == 1000
+    assert abs(expected[0] - expected[1]) <= 1
+    assert expected[2:] == [few, 0]
+    scores = [float(row[2]) for row in page.body("flagged")]
+    assert scores == sorted(scores, reverse=True)
+    partly = {a["value"]: a["data-partly"] for tag, a in page.elements if "data-partly" in a}
+    assert partly == {
+        str(i): f"{expected[i]} of the {there[i]:,} flagged rows of this view are listed" for i in (0, 1)
+    }
+    assert f"Show {expected[0]} of its {there[0]:,} flagged rows" in page.text
+    assert "Show its flagged rows" in page.text
 
 
 def test_samples_are_drawn_evenly_and_no_more_than_half_of_them_for_their_flags(large):
@@ -521,6 +756,9 @@ def test_what_does_not_fit_is_refused_before_the_work(model, sample, tmp_path, m
     other = inspect(fit(make_multiview(60, n_clusters=3, separation=5.0, random_state=0).views))
     refused(ValueError, "not of this fit", path, model, inspection=other)
     monkeypatch.setattr("consilience.inspection.report.writing.inspect", None)  # no work
+    refused(ValueError, "fdr must be a number between 0 and 1, got 'x'", path, model, fdr="x")
+    refused(ValueError, "fdr must be a number between 0 and 1, got 2", path, model, fdr=2)
+    refused(TypeError, "title must be text, got 5", path, model, title=5)
     refused(ValueError, r"y has shape \(399,\)", path, model, y=sample.y[:-1])
     refused(ValueError, r"sample_names has shape \(2,\)", path, model, sample_names=["a", "b"])
     refused(NotFittedError, "not fitted", path, DistanceGraphFusion())
@@ -550,3 +788,23 @@ def test_numbers_in_words():
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed(list("abcd"), 2) == "a, b and 2 more"
+    assert listed(list("abcd"), 3, "view") == "a, b, c and one more view"
+
+
+def test_long_names_are_clipped_in_the_middle():
+    long = [f"{'x' * 100}_{i}_{'y' * 20}" for i in range(2)]
+    assert clipped("abcdefghij", 5) == "ab…ij"
+    assert clipped("abcdefghij", 10) == "abcdefghij"
+    assert len(clipped(long[0])) == 80
+    assert distinct(long)[0] != distinct(long)[1]
+    assert distinct(["a", "b"]) == ["a", "b"]
+    for apart in (
+        [f"{'x' * 100}{i}{'y' * 100}" for i in range(30)],  # in the middle
+        [f"a rather long name of view {i} measured twice" for i in range(30)],
+        [f"{'x' * 100}{i // 5}{'y' * 100}{i % 5}{'z' * 100}" for i in range(30)],  # in two places
+    ):
+        for longest in (12, 21, 28, 80):
+            short = distinct([*apart, "short"], longest)
+            assert len(set(short)) == 31
+            assert short[-1] == "short"
+            assert max(map(len, short)) <= longest

@@ -16,7 +16,8 @@ from ..confidence import SampleConfidence
 from ..helping.result import FusionHelp
 from ..overview import Inspection
 from ..subject import Floats
-from .wording import clipped
+from .standing import Absence, find_absences, none_agree
+from .wording import clipped, distinct
 
 UNSURE = 0.25  # confidence below which a sample is called unsure: the lowest quarter of the scale
 
@@ -43,6 +44,8 @@ class ReportContent:
         The shell command that made it.
     given_names : ndarray of shape (n,), or None
         Names of the samples in place of those of the inspection.
+    no_help : str
+        Why it cannot be said whether fusing helps.
     """
 
     model: GraphFusion
@@ -53,6 +56,7 @@ class ReportContent:
     notes: Sequence[str]
     command: str | None
     given_names: NDArray[Any] | None = None
+    no_help: str = ""
 
     @property
     def labels(self) -> NDArray[np.intp]:
@@ -94,8 +98,31 @@ class ReportContent:
 
     @cached_property
     def view_names(self) -> list[str]:
-        """Names of the views, none too long."""
-        return [clipped(name) for name in self.found.views.names]
+        """Names of the views, none too long, no two alike."""
+        return distinct(self.found.views.names)
+
+    @cached_property
+    def heard(self) -> list[int]:
+        """The views that took part."""
+        return np.flatnonzero(self.found.views.heard).tolist()
+
+    @cached_property
+    def absences(self) -> dict[int, Absence]:
+        """Why each view took no part that did not."""
+        return find_absences(self.model, self.found)
+
+    @cached_property
+    def none_agree(self) -> bool:
+        """Whether no two of the views that took part agree beyond chance."""
+        return none_agree(self.found)
+
+    @cached_property
+    def misplaced(self) -> Floats:
+        """Estimated share of misplaced rows in each view; NaN for one at odds with all others."""
+        shares = self.found.samples.misplaced_shares.copy()
+        strange = [i for i, absence in self.absences.items() if absence.reason in ("stranger", "apart")]
+        shares[range(len(shares)) if self.none_agree else strange] = np.nan
+        return shares
 
     def name(self, sample: int) -> str:
         """Return the name of a sample, not too long."""

@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape as escaped
 from typing import Literal
 
+from .wording import clipped, visible
+
 _VOID = frozenset({"input", "meta"})
-_LONG = 28  # characters of a name, from which on it may be broken anywhere
+LONG = 28  # characters of a name, from which on it may be broken anywhere
 _TALL = 25  # rows of a table that is scrolled in its box
+
+
+def escape(text: str) -> str:
+    """Return text as HTML, with a mark in the place of what cannot be seen."""
+    return escaped(visible(text))
 
 
 class Markup(str):
@@ -49,20 +56,22 @@ def joined(*children: Content | None) -> Markup:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its title, what is in it, and a word on it."""
+    """A column of a table: its title, what is in it, a word on it, and a title in place of a long one."""
 
     title: str
     kind: Literal["text", "number", "sample", "view"] = "text"
     note: str | None = None
+    short: str | None = None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that is more than its text: with a bar or a shade of this share, or with markup."""
+    """A cell that is more than its text: with a bar or a shade of this share, or with markup, long or not."""
 
     content: Content
     bar: float | None = None
     shade: float | None = None
+    long: bool = False
 
 
 def table(
@@ -79,9 +88,10 @@ def table(
     With `sortable` its headers become buttons, once the script runs.
     """
     head = [_header(column) for column in columns]
-    body = []
+    body, rows = [], list(rows)
+    widths = [max((_width(row[j]) for row in rows), default=0) for j in range(len(columns))]
     for i, row in enumerate(rows):
-        cells = [_cell(cell, columns[j], first=j == 0) for j, cell in enumerate(row)]
+        cells = [_cell(cell, columns[j], widths[j], first=j == 0) for j, cell in enumerate(row)]
         body.append(element("tr", cells, **(row_attributes[i] if row_attributes else {})))
     whole = element(
         "table",
@@ -97,21 +107,36 @@ def table(
 
 
 def _header(column: Column) -> Markup:
-    """Return the head of a column; of a long title the beginning, lest the head be higher than the table."""
-    if len(column.title) <= _LONG:
+    """Return the head of a column; of a long title the ends, lest the head be higher than the table."""
+    if len(column.title) <= LONG:
         return element("th", column.title, scope="col", class_=column.kind, title=column.note)
-    clipped = column.title[: _LONG - 1] + "…"
-    return element("th", clipped, scope="col", class_=f"{column.kind} long", title=column.title)
+    return element(
+        "th",
+        column.short or clipped(column.title, LONG),
+        scope="col",
+        class_=f"{column.kind} long",
+        title=column.title,
+    )
 
 
-def _cell(cell: str | Cell, column: Column, *, first: bool) -> Markup:
+def _width(cell: str | Cell) -> int:
+    """Return how many characters stand beside the bar of a cell."""
+    barred = isinstance(cell, Cell) and cell.bar is not None
+    return len(str(cell.content)) if isinstance(cell, Cell) and barred else 0
+
+
+def _cell(cell: str | Cell, column: Column, width: int, *, first: bool) -> Markup:
     told = cell if isinstance(cell, Cell) else Cell(cell)
     content, style = told.content, None
     kind: str = column.kind
     if told.bar is not None:
-        content = joined(element("span", class_="bar", aria_hidden="true", style=_share(told.bar)), content)
+        # Of one width in the whole column, lest bars start at different places.
+        number = element("span", content, class_="beside-bar", style=f"min-width:{width}ch")
+        bar = element("span", class_="bar", aria_hidden="true", style=_share(told.bar))
+        content = joined(bar, number)
         kind += " barred"
-    if kind != "number" and not isinstance(content, Markup) and len(str(content)) > _LONG:
+    is_text = column.kind != "number" and not isinstance(content, Markup)
+    if told.long or (is_text and len(str(content)) > LONG):
         kind += " long"
     if told.shade is not None:
         style, kind = _share(told.shade), kind + " shade"

@@ -7,7 +7,6 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from . import sentences
 from .content import ReportContent
 from .markup import Markup, element, joined
 from .payload import Payload
@@ -18,7 +17,7 @@ from .sections import (
     making_section,
     trust_section,
 )
-from .sections.helping import sentence as helping_sentence
+from .summary import in_short
 
 TITLES = {
     "answer": "The answer",
@@ -74,23 +73,10 @@ def _section(name: str, title: str, inside: Markup) -> Markup:
 
 def _in_short(content: ReportContent) -> Markup:
     """Return the conclusions of all sections, each with the way to it."""
-    told = {
-        "answer": sentences.answer(content),
-        "trust": sentences.confidence(content)[0],
-        "views": " ".join(sentences.disagreement(content)[:2]),
-        "help": helping_sentence(content),
-    }
     terms = [
         element("div", element("dt", element("a", TITLES[name], href=f"#{name}")), element("dd", text))
-        for name, text in told.items()
+        for name, text in in_short(content).items()
     ]
-    terms.append(
-        element(
-            "div",
-            element("dt", element("a", TITLES["made"], href="#made")),
-            element("dd", "Parameters, versions, and the code to make it again."),
-        )
-    )
     return element("nav", element("dl", terms, class_="short"), aria_label="In short")
 
 

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from ..subject import Floats
 from .content import ReportContent
 from .positions import drawn_samples, positions
+from .wording import distinct
 
 MOST_BINS = 240  # columns of the conflict heat map
 MOST_CLUSTERS = 40  # rows of the chart of confidence
 MOST_ROUNDS = 500  # points of the chart of convergence
 CLASSES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of confidence
+SHORT, SHORTER = 20, 11  # characters of a view's name beside the heat map, on a wide and a narrow screen
 _NAMES_PER_BIN = 3
 # What must not stand in a script element, nor end a line of a script where JSON sees none.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
@@ -47,7 +49,10 @@ def make_payload(content: ReportContent) -> Payload:
     places, how = positions(content, samples)
     conflicts = _conflicts(content)
     data = {
+        "samples": content.n_samples,
         "views": content.view_names,
+        "short": distinct(content.found.views.names, SHORT),
+        "shorter": distinct(content.found.views.names, SHORTER),
         "map": _map(content, samples, places),
         "confidence": _confidence(content),
         "eigenvalues": {
@@ -110,6 +115,7 @@ def _conflicts(content: ReportContent) -> dict[str, Any]:
         "sizes": [len(part) for part in bins],
         "names": [[content.name(s) for s in part[:_NAMES_PER_BIN]] for part in bins],
         "means": [_rounded(_means(conflicts.scores[part])) for part in bins],
+        "judged": [np.isfinite(conflicts.scores[part]).sum(axis=0).tolist() for part in bins],
         "flagged": [conflicts.flagged[part].sum(axis=0).tolist() for part in bins],
     }
 

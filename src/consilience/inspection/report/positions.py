@@ -30,7 +30,7 @@ def drawn_samples(content: ReportContent, most: int = MOST_DRAWN) -> NDArray[np.
     flagged = np.asarray(content.found.samples.flagged.any(axis=1))
     urgency = np.where(flagged, np.nan_to_num(content.worst_scores), -1.0)
     chosen = []
-    for cluster, quota in enumerate(_quotas(content.clusters.sizes, most)):
+    for cluster, quota in enumerate(quotas(content.clusters.sizes, most)):
         members = rng.permutation(np.flatnonzero(labels == cluster))
         first = members[np.argsort(-urgency[members], kind="stable")]
         first = first[: min(int(flagged[members].sum()), quota // 2)]
@@ -39,14 +39,14 @@ def drawn_samples(content: ReportContent, most: int = MOST_DRAWN) -> NDArray[np.
     return np.sort(np.concatenate(chosen))
 
 
-def _quotas(sizes: NDArray[np.intp], most: int) -> list[int]:
-    """Share `most` places out evenly; what a small cluster does not need goes to the larger ones."""
-    quotas, left = np.zeros(len(sizes), dtype=np.intp), most
+def quotas(sizes: NDArray[np.intp], most: int) -> list[int]:
+    """Share `most` places out evenly; what a small group does not need goes to the larger ones."""
+    shares, left = np.zeros(len(sizes), dtype=np.intp), most
     order = np.argsort(sizes, kind="stable")
-    for place, cluster in enumerate(order):
-        quotas[cluster] = min(int(sizes[cluster]), left // (len(order) - place))
-        left -= int(quotas[cluster])
-    return quotas.tolist()
+    for place, group in enumerate(order):
+        shares[group] = min(int(sizes[group]), left // (len(order) - place))
+        left -= int(shares[group])
+    return shares.tolist()
 
 
 def positions(content: ReportContent, samples: NDArray[np.intp]) -> tuple[NDArray[Any], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -12,6 +13,8 @@ import numpy as np
 from ...cluster.fusion import GraphFusion
 
 DEFAULT_FDR = 0.05  # of the report
+# Parameters that change no result; but a callback may stop the fusion.
+NO_MATTER = frozenset({"n_jobs", "verbose", "callback"})
 LIBRARIES = ("consilience", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -22,9 +25,9 @@ def versions() -> dict[str, str]:
 
 
 def parameters(model: GraphFusion) -> dict[str, tuple[Any, bool]]:
-    """Return the value of each parameter, and whether that is the default; the others come first."""
+    """Return each parameter's value at the fit, and whether that is the default; the others come first."""
     defaults = type(model)().get_params()
-    told = {name: (value, _same(value, defaults[name])) for name, value in model.get_params().items()}
+    told = {name: (value, _same(value, defaults[name])) for name, value in model.params_.items()}
     return dict(sorted(told.items(), key=lambda item: item[1][1]))
 
 
@@ -32,15 +35,16 @@ def code(model: GraphFusion, fdr: float) -> str:
     """Return Python code that makes the fit and its report again, given the data."""
     name = type(model).__name__
     given, remarks = [], []
-    for parameter, (value, is_default) in parameters(model).items():
-        if is_default:
+    # Defaults too: those of a later version may be others.
+    for parameter, (value, _) in parameters(model).items():
+        if parameter in NO_MATTER and (parameter != "callback" or value is None):
             continue
         written = literal(value)
         if written is None:
             remarks.append(f"# {parameter} was a {type(value).__name__}, which cannot be written here.")
         else:
-            given.append(f"{parameter}={written}")
-    if model.random_state is None:
+            given.append(f"    {parameter}={written},")
+    if model.params_["random_state"] is None:
         remarks.append("# No seed was given (random_state): another run may differ a little.")
     return "\n".join(
         [
@@ -49,7 +53,9 @@ def code(model: GraphFusion, fdr: float) -> str:
             "",
             "views = ...  # the data of the fit; their fingerprint is checked below",
             *remarks,
-            f"model = {name}({', '.join(given)}).fit(views)",
+            f"model = {name}(",
+            *given,
+            ").fit(views)",
             f'assert model.data_fingerprint_ == "{model.data_fingerprint_}"',
             f'model.report("report.html", views=views{"" if fdr == DEFAULT_FDR else f", fdr={fdr!r}"})',
         ]
@@ -60,6 +66,8 @@ def literal(value: Any) -> str | None:
     """Return Python code for a value; None if there is no short one."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     if isinstance(value, Mapping):

@@ -4,16 +4,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 LONGEST_NAME = 80  # characters of a name that are shown
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# What is not seen itself but changes how its surroundings are seen: marks of direction, control characters,
+# and halves of characters.
+_UNSEEN = dict.fromkeys(
+    [
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        0x061C,
+        *range(0x200E, 0x2010),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xD800, 0xE000),
+    ],
+    "\ufffd",
+)
+_UNSEEN_IN_TEXT = {code: mark for code, mark in _UNSEEN.items() if chr(code) not in "\n\t"}
 
 
-def clipped(name: Any) -> str:
-    """Return a name of a length that can be shown."""
-    text = str(name)
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+def visible(text: str) -> str:
+    """Return a text with a mark in the place of what cannot be seen, but for ends of lines and tabs."""
+    return text.translate(_UNSEEN_IN_TEXT)
+
+
+def clipped(name: Any, longest: int = LONGEST_NAME) -> str:
+    """Return a name of a length that can be shown: its beginning and its end, for names often begin alike."""
+    text = str(name).translate(_UNSEEN)
+    if len(text) <= longest:
+        return text
+    head = (longest - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (longest - 1 - head) :]}"
+
+
+def distinct(names: Sequence[Any], longest: int = LONGEST_NAME) -> list[str]:
+    """Return clipped names; those that this would make equal are cut out around what sets them apart.
+
+    If that does not help either, they are numbered.
+    """
+    short = [clipped(name, longest) for name in names]
+    alike = [str(name) for name, one in zip(names, short, strict=True) if short.count(one) > 1]
+    if not alike:
+        return short
+    # What the first and the last in the alphabet begin with, all begin with.
+    ends_of_list = zip(min(alike), max(alike), strict=False)
+    in_common = sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], ends_of_list))
+    start = max(in_common - longest // 3, 0)
+    windows = [f"…{clipped(str(name)[start:], longest - 1)}" for name in names]
+    ends = [f"…{str(name)[start:].translate(_UNSEEN)[: longest - 2]}…" for name in names]
+    for shown in (windows, ends):
+        told = [new if short.count(old) > 1 else old for old, new in zip(short, shown, strict=True)]
+        if len(set(told)) == len(told):
+            return told
+    return [
+        clipped(f"{i}: {name}", longest) if short.count(old) > 1 else old
+        for i, (name, old) in enumerate(zip(names, short, strict=True))
+    ]
 
 
 def quoted(name: Any) -> str:
@@ -55,11 +104,12 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def listed(words: Sequence[str], most: int = 6) -> str:
-    """Return words as a list; of a long one its beginning, and how many more there are."""
-    shown = list(words[:most])
-    if len(words) > most:
-        shown.append(f"{count(len(words) - most)} more")
+def listed(words: Sequence[str], most: int = 6, noun: str = "") -> str:
+    """Return words as a list; of a long one its beginning, and how many more (of what) there are."""
+    shown, more = list(words[:most]), len(words) - most
+    if more > 0:
+        named = f" {noun}{'' if more == 1 else 's'}" if noun else ""
+        shown.append(f"{in_words(more) if noun else count(more)} more{named}")
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def write_report(
     notes: Sequence[str] = (),
     command: str | None = None,
     force: bool = False,
+    no_help: str = "",
 ) -> Path:
     """Write what there is to know about a fit as one page: a file of HTML that needs no network.
 
@@ -59,11 +61,13 @@ def write_report(
     sample_names : array-like of shape (n,), default=None
         Names of the samples; None: the ids of the data, or their numbers.
     notes : sequence of str, default=()
-        Warnings of the fit, to be listed.
+        Warnings to be listed; empty: those of the fit.
     command : str, default=None
         The shell command that made the fit, to be shown.
     force : bool, default=False
         Whether to replace a file that exists.
+    no_help : str, default=""
+        Why `does_fusion_help` could not answer, to be shown in its place.
 
     Returns
     -------
@@ -92,6 +96,7 @@ def write_report(
         raise TypeError("A report is about a fitted model with clusters; a FusionResult has none.")
     n = as_subject(fitted).n_samples
     target = checked_path(Path(path), force)
+    _check_words(fdr, title)
     scores = None if y is None else _scores(y, fitted.labels_)
     if sample_names is not None and np.shape(sample_names) != (n,):
         raise ValueError(
@@ -106,9 +111,10 @@ def write_report(
         help=help,
         scores=scores,
         title=title or "One graph from many views: report of a fit",
-        notes=tuple(notes),
+        notes=tuple(notes) or fitted.warnings_,
         command=command,
         given_names=None if sample_names is None else np.asarray(sample_names),
+        no_help=no_help,
     )
     page = make_page(content, make_payload(content))
     _put_in_place(target, page.encode("utf-8", "replace"))
@@ -126,6 +132,14 @@ def checked_path(path: Path, force: bool) -> Path:
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; pass force=True to replace it.")
     return path
+
+
+def _check_words(fdr: Any, title: Any) -> None:
+    """Refuse what is no rate, and what is no title."""
+    if isinstance(fdr, bool) or not isinstance(fdr, Real) or not 0 < float(fdr) < 1:
+        raise ValueError(f"fdr must be a number between 0 and 1, got {fdr!r}.")
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be text, got {title!r}.")
 
 
 def _scores(y: ArrayLike, labels: Any) -> dict[str, float]:

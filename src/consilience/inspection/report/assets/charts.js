@@ -230,7 +230,7 @@ const reportCharts = (() => {
   }
 
   function conflictsOption(data, look, state) {
-    const { clusters, sizes, names, means, flagged } = data.conflicts;
+    const { clusters, sizes, names, means, judged, flagged } = data.conflicts;
     const starts = clusters.map((cluster, i) => i === 0 || clusters[i - 1] !== cluster);
     const count = new Map();
     clusters.forEach((cluster) => count.set(cluster, (count.get(cluster) ?? 0) + 1));
@@ -240,7 +240,8 @@ const reportCharts = (() => {
     const about = (bin, view) => tip(data.views[view], [
       `cluster ${clusters[bin]}, ${sizes[bin]} ${sizes[bin] === 1 ? "sample" : "samples"}: `
       + names[bin].join(", ") + (sizes[bin] > names[bin].length ? ", …" : ""),
-      `score ${written(means[bin][view])}, flagged ${flagged[bin][view]} of ${sizes[bin]}`,
+      `score ${written(means[bin][view])}, flagged ${flagged[bin][view]} of ${judged[bin][view]} `
+      + (judged[bin][view] === 1 ? "row" : "rows"),
     ], []);
     return {
       ...base(look, (told) => (told.componentType === "series" ? about(told.data[0], told.data[1]) : "")),
@@ -254,8 +255,8 @@ const reportCharts = (() => {
         type: "category", data: data.views.map((_, view) => String(view)), inverse: true, triggerEvent: true,
         axisTick: { show: false },
         axisLabel: {
-          interval: 0, color: look.accent, width: state.width < 500 ? 84 : 150, overflow: "truncate",
-          formatter: (view) => data.views[Number(view)],
+          interval: 0, color: look.accent, width: state.width < 500 ? 96 : 160, overflow: "truncate",
+          formatter: (view) => (state.width < 500 ? data.shorter : data.short)[Number(view)],
         },
       }),
       visualMap: {
@@ -288,27 +289,46 @@ const reportCharts = (() => {
   function start(data, onView) {
     const state = { colour: "cluster", width: 0 };
     const charts = new Map();
+    const isLarge = (name) => marks(data, name) > MOST_SVG;
     for (const name of Object.keys(OPTIONS)) {
       const place = document.getElementById(name);
-      if (!place) continue;
-      const renderer = marks(data, name) > MOST_SVG ? "canvas" : "svg";
-      charts.set(name, echarts.init(place, null, { renderer }));
+      if (place) charts.set(name, echarts.init(place, null, { renderer: isLarge(name) ? "canvas" : "svg" }));
     }
-    const draw = (name) => {
-      const chart = charts.get(name);
+    const draw = (name, chart = charts.get(name)) => {
       state.width = chart.getWidth();
       chart.setOption(OPTIONS[name](data, theme(), state), { notMerge: true });
     };
-    const drawAll = () => [...charts.keys()].forEach(draw);
+    const drawAll = () => [...charts.keys()].forEach((name) => draw(name));
     charts.get("chart-conflicts")?.on("click", (told) => {
       if (told.componentType === "series") onView(told.data[1]);
       if (told.componentType === "yAxis") onView(Number(told.value));
     });
+
+    // A canvas that was just drawn on is blank on paper: there, another drawing takes its place.
+    const twins = new Map();
+    const showTwin = (name, width) => {
+      const place = document.getElementById(name);
+      if (!twins.has(name)) {
+        const twin = document.createElement("div");
+        [twin.className, twin.style.height] = ["chart", place.style.height];
+        place.before(twin);
+        twins.set(name, echarts.init(twin, null, { renderer: "svg", width }));
+      }
+      const chart = twins.get(name);
+      [place, chart.getDom()].forEach((one, i) => { one.style.display = (i === 1) === (width > 0) ? "" : "none"; });
+      if (width > 0) draw(name, chart);
+    };
     drawAll();
     return {
       drawAll,
-      resize: (width) => {
-        charts.forEach((chart) => chart.resize(width ? { width } : { width: "auto" }));
+      resize: () => {
+        charts.forEach((chart) => chart.resize({ width: "auto" }));
+        drawAll();
+      },
+      // Draw for paper of this width, or for the screen again.
+      print: (width) => {
+        [...charts.keys()].filter(isLarge).forEach((name) => showTwin(name, width));
+        charts.forEach((chart) => chart.resize({ width: width || "auto" }));
         drawAll();
       },
       colour: (by) => { state.colour = by; draw("chart-map"); },

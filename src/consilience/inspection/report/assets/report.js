@@ -52,7 +52,10 @@
       row.hidden = !(named && (view === "" || row.dataset.view === view));
       shown += row.hidden ? 0 : 1;
     }
-    controls.querySelector("output").textContent = shown === rows.length ? "" : `${shown} of ${rows.length} shown`;
+    const [chosen] = controls.querySelector("[data-filter=view]").selectedOptions;
+    const told = [shown === rows.length ? "" : shown ? `${shown} of ${rows.length} shown` : "No row matches"];
+    told.push(chosen.dataset.partly ?? "");
+    controls.querySelector("output").textContent = told.filter(Boolean).join("; ");
   }
 
   for (const controls of document.querySelectorAll("[data-filters]")) {
@@ -109,15 +112,41 @@
   document.getElementById("map-colour").addEventListener("change", (event) => charts.colour(event.target.value));
 
   const found = document.getElementById("map-found");
-  document.getElementById("map-find").addEventListener("input", (event) => {
-    const wanted = event.target.value.trim().toLowerCase();
-    const names = data.map.names.map((name) => name.toLowerCase());
-    let i = names.indexOf(wanted);
-    if (i < 0) i = names.findIndex((name) => name.startsWith(wanted));
-    if (i < 0) i = names.findIndex((name) => name.includes(wanted));
-    const none = wanted === "" || i < 0;
-    charts.point(none ? null : i);
-    found.textContent = none ? (wanted && "No sample on the map has this name.") : `${charts.told(i)}.`;
+  const drawn = data.map.names.length;
+  const ofDrawn = drawn < data.samples ? ` of the ${drawn.toLocaleString("en")} drawn` : "";
+  let matches = [];
+  let at = 0;
+
+  // The samples of a name, the nearest first: to the letter, but for case, by their beginning, by any part.
+  function matching(wanted) {
+    const lower = wanted.toLowerCase();
+    const rank = (name) => [
+      name === wanted, name.toLowerCase() === lower, name.startsWith(wanted),
+      name.toLowerCase().startsWith(lower), name.toLowerCase().includes(lower),
+    ].indexOf(true);
+    return data.map.names.map((name, i) => [rank(name.trim()), i])
+      .filter(([nearness]) => nearness >= 0).sort(([a], [b]) => a - b).map(([, i]) => i);
+  }
+
+  function showMatch() {
+    const several = matches.length > 1;
+    const place = `Match ${at + 1} of ${matches.length.toLocaleString("en")}${ofDrawn}; Enter for the next.`;
+    charts.point(matches[at]);
+    found.textContent = `${charts.told(matches[at])}. ${several ? place : ""}`.trim();
+  }
+
+  const find = document.getElementById("map-find");
+  find.addEventListener("input", () => {
+    const wanted = find.value.trim();
+    [matches, at] = [wanted ? matching(wanted) : [], 0];
+    if (matches.length) return showMatch();
+    charts.point(null);
+    found.textContent = wanted && (ofDrawn ? `None${ofDrawn} has this name.` : "No sample has this name.");
+  });
+  find.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || matches.length < 2) return;
+    at = (at + (event.shiftKey ? matches.length - 1 : 1)) % matches.length;
+    showMatch();
   });
 
   let width = document.body.clientWidth;
@@ -135,7 +164,11 @@
     if (begins === "printing" in document.documentElement.dataset) return;
     if (begins) document.documentElement.dataset.printing = "";
     else delete document.documentElement.dataset.printing;
-    charts.resize(begins ? Math.min(PAPER, document.body.clientWidth) : undefined);
+    for (const panel of document.querySelectorAll("#view-panels > details")) {
+      if (begins) panel.dataset.open = panel.open ? "yes" : "";
+      panel.open = begins || panel.dataset.open === "yes";
+    }
+    charts.print(begins ? Math.min(PAPER, document.body.clientWidth) : 0);
   };
   addEventListener("beforeprint", () => printing(true));
   addEventListener("afterprint", () => printing(false));

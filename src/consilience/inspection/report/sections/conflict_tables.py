@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..content import ReportContent
-from ..markup import Cell, Column, Markup, element, joined, paragraphs, table
-from ..wording import count, decimal, percent
+from ..markup import LONG, Cell, Column, Markup, element, joined, paragraphs, table
+from ..positions import quotas
+from ..wording import count, counted, decimal, distinct, percent
 
 MOST_ROWS = 1000
 
 
-def _filters(content: ReportContent, target: str, view_label: str) -> Markup:
+def view_columns(content: ReportContent) -> list[Column]:
+    """Return a column of numbers for each view."""
+    short = distinct(content.found.views.names, LONG)
+    return [Column(name, "number", short=one) for name, one in zip(content.view_names, short, strict=True)]
+
+
+def listed_rows(content: ReportContent) -> list[int]:
+    """Return how many flagged rows of each view are listed: all, or a fair share of the places."""
+    return quotas(content.found.samples.n_flagged, MOST_ROWS)
+
+
+def _filters(content: ReportContent, target: str, view_label: str, partly: Sequence[str] = ()) -> Markup:
+    """Return the filters of a table; `partly` says of each view which part of its rows is listed."""
     options = [element("option", "all", value="")]
-    options += [element("option", name, value=str(i)) for i, name in enumerate(content.view_names)]
+    options += [
+        element("option", name, value=str(i), data_partly=(partly[i] if partly else "") or None)
+        for i, name in enumerate(content.view_names)
+    ]
     return element(
         "div",
         element("label", "Sample ", element("input", type="search", autocomplete="off", data_filter="name")),
@@ -31,7 +49,11 @@ def flagged_rows(content: ReportContent) -> Markup:
     heading = element("h3", "Flagged rows")
     if not len(samples):
         return joined(heading, element("p", "No row is flagged."))
-    order = np.argsort(-conflicts.scores[samples, views], kind="stable")[:MOST_ROWS]
+    order = np.argsort(-conflicts.scores[samples, views], kind="stable")
+    shown = listed_rows(content)
+    # Of each view the rows with the largest scores, lest one view take all places.
+    first = [order[views[order] == i][: shown[i]] for i in range(content.n_views)]
+    order = order[np.isin(order, np.concatenate(first))]
     columns = [
         Column("sample", "sample"),
         Column("view", "view"),
@@ -55,12 +77,20 @@ def flagged_rows(content: ReportContent) -> Markup:
             ]
         )
         attributes.append({"data_view": str(i)})
-    every = len(rows) == len(samples)
-    said = f"All {count(len(rows))} flagged rows" if every else _of(len(rows), len(samples), "flagged rows")
+    said = f"All {counted(len(rows), 'flagged row')}" if len(rows) > 1 else "The flagged row"
+    partly = []
+    if len(rows) < len(samples):
+        said = f"{count(len(rows))} of {count(len(samples))} flagged rows, of each view the worst"
+        partly = [
+            f"{count(listed)} of the {count(there)} flagged rows of this view are listed"
+            if listed < there
+            else ""
+            for listed, there in zip(shown, conflicts.n_flagged.tolist(), strict=True)
+        ]
     caption = f"{said}, at a false discovery rate of {percent(conflicts.fdr)}."
     return joined(
         heading,
-        _filters(content, "flagged", "View"),
+        _filters(content, "flagged", "View", partly),
         table(columns, rows, caption=caption, name="flagged", sortable=True, row_attributes=attributes),
     )
 
@@ -75,10 +105,10 @@ def pairs_table(content: ReportContent) -> Markup:
         Column("sample", "sample"),
         Column("other sample", "sample"),
         Column("odd view", "view", "The view that is out of line"),
-        Column("conflict", "number", "How far its opinion is from the median of the others'"),
+        Column("conflict", "number", "How far its opinion is from the mean of the others'"),
         Column("clusters", "text"),
         Column("fused", "number", "How near the unified graph holds the two"),
-        *(Column(name, "number") for name in content.view_names),
+        *view_columns(content),
     ]
     rows, attributes = [], []
     for k, (a, b) in enumerate(pairs.pairs[:MOST_ROWS]):
@@ -98,7 +128,8 @@ def pairs_table(content: ReportContent) -> Markup:
             ]
         )
         attributes.append({"data_view": str(odd)})
-    caption = f"{_of(len(rows), pairs.n_judged, 'pairs')} that are neighbours in some view."
+    there = counted(pairs.n_judged, "pair")
+    caption = f"{count(len(rows))} of {there} of neighbours in some view, the worst first."
     fault = ""
     if content.found.views.heard.sum() == 2:
         fault = " Of two views either may be the odd one."
@@ -114,7 +145,3 @@ def pairs_table(content: ReportContent) -> Markup:
         _filters(content, "pairs", "Odd view"),
         table(columns, rows, caption=caption, name="pairs", sortable=True, row_attributes=attributes),
     )
-
-
-def _of(shown: int, there: int, noun: str) -> str:
-    return f"The {count(shown)} worst of {count(there)} {noun}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from .. import sentences
 from ..content import ReportContent
-from ..markup import Cell, Column, Markup, element, figure, joined, paragraphs, table
+from ..markup import LONG, Cell, Column, Markup, element, figure, joined, paragraphs, table
 from ..payload import Payload
+from ..view_sentences import disagreement, flag_rule
 from ..wording import count, counted, decimal, percent
-from .conflict_tables import flagged_rows, pairs_table
+from .conflict_tables import flagged_rows, pairs_table, view_columns
 from .view_panels import view_panels
 
 MOST_SHADED_CLUSTERS = 100
@@ -20,8 +21,8 @@ MOST_SHADED_CLUSTERS = 100
 def disagreement_section(content: ReportContent, payload: Payload) -> Markup:
     """Return the section that says which view disagrees where."""
     parts = [
-        paragraphs(sentences.disagreement(content), "conclusion"),
-        paragraphs([sentences.flag_rule(content)], "note"),
+        paragraphs(disagreement(content), "conclusion"),
+        paragraphs([flag_rule(content)], "note"),
         _views(content),
     ]
     if content.n_views > 1:
@@ -38,7 +39,8 @@ def disagreement_section(content: ReportContent, payload: Payload) -> Markup:
 
 def view_button(content: ReportContent, i: int) -> Cell:
     """Return a view's name that opens what there is to say of it."""
-    return Cell(element("a", content.view_names[i], href=f"#view-{i}", class_="view-link"))
+    name = content.view_names[i]
+    return Cell(element("a", name, href=f"#view-{i}", class_="view-link"), long=len(name) > LONG)
 
 
 def _views(content: ReportContent) -> Markup:
@@ -49,14 +51,14 @@ def _views(content: ReportContent) -> Markup:
         Column("inconsistent", "number", "Part of its own weight that the others do not confirm"),
         Column("reliability", "number", "Median agreement with the other views; 0: with nobody"),
         Column("flagged rows", "number"),
-        Column("misplaced", "number", "Estimated share of rows that are misplaced"),
+        Column(*_misplaced(content)),
     ]
     largest = np.nanmax(np.append(views.inconsistent_shares, 0)) or 1.0
     trusted = np.nanmax(np.append(views.reliability, 0)) or 1.0
     rows: list[Sequence[str | Cell]] = []
     for i in range(content.n_views):
         judged, flagged = int(content.judged[i]), int(conflicts.n_flagged[i])
-        share, misplaced = flagged / max(judged, 1), float(conflicts.misplaced_shares[i])
+        share, misplaced = flagged / max(judged, 1), float(content.misplaced[i])
         rows.append(
             [
                 view_button(content, i) if content.n_views > 1 else content.view_names[i],
@@ -66,7 +68,7 @@ def _views(content: ReportContent) -> Markup:
                 Cell(percent(views.inconsistent_shares[i], 1), bar=views.inconsistent_shares[i] / largest),
                 Cell(decimal(views.reliability[i]), bar=views.reliability[i] / trusted),
                 Cell(f"{count(flagged)} ({percent(share)})", bar=share) if judged else "–",
-                Cell(percent(misplaced, 1), bar=misplaced),
+                Cell(percent(misplaced, 1), bar=misplaced) if np.isfinite(misplaced) else "–",
             ]
         )
     return joined(
@@ -81,18 +83,36 @@ def _views(content: ReportContent) -> Markup:
             [
                 "Contribution: the view's share of the unified graph. Inconsistent: the part of its own "
                 "weight that the others do not confirm. Reliability: its median agreement with the other "
-                "views about who is near whom, 0 being chance. Misplaced: estimated share of "
-                "rows that say no more of their sample than any row would. Bars of the second and third are "
-                "relative to the largest."
+                f"views about who is near whom, 0 being chance. {_misplaced_note(content)} The bars of "
+                "“inconsistent” and “reliability” show parts of the largest number of their column, the "
+                "other bars parts of 100 %."
             ],
             "note",
         ),
     )
 
 
+def _misplaced(content: ReportContent) -> tuple[str, Literal["number"], str]:
+    """Return title, kind and note of the column of misplaced rows; of two views, none is blamed."""
+    if len(content.heard) == 2:
+        return "contradicted", "number", "Estimated share of rows that the other view contradicts"
+    return "misplaced", "number", "Estimated share of rows that are misplaced"
+
+
+def _misplaced_note(content: ReportContent) -> str:
+    if content.none_agree:
+        return "As no two views agree, it cannot be told how many rows are misplaced."
+    if len(content.heard) == 2:
+        return (
+            "Contradicted: estimated share of rows that say no more of what the other view says of their "
+            "sample than any row would; which of the two is at fault cannot be told."
+        )
+    return "Misplaced: estimated share of rows that say no more of their sample than any row would."
+
+
 def _agreement(content: ReportContent) -> Markup:
-    matrix, names = content.found.agreement, content.view_names
-    columns = [Column("view", "view"), *(Column(name, "number") for name in names)]
+    matrix = content.found.agreement
+    columns = [Column("view", "view"), *view_columns(content)]
     rows = []
     for i in range(content.n_views):
         cells: list[str | Cell] = [view_button(content, i)]
@@ -113,7 +133,7 @@ def _agreement(content: ReportContent) -> Markup:
 def _clusters(content: ReportContent) -> Markup:
     clusters = content.clusters
     columns = [Column("cluster", "number"), Column("samples", "number")]
-    columns += [Column(name, "number") for name in content.view_names]
+    columns += view_columns(content)
     worst = np.argsort(-np.nan_to_num(clusters.scores).max(axis=1), kind="stable")[:MOST_SHADED_CLUSTERS]
     rows = [
         [

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....cluster.fusion import DistanceGraphFusion
 from ..content import ReportContent
 from ..markup import Cell, Column, Markup, element, joined, paragraphs, table
-from ..wording import clipped, decimal, quoted
+from ..recipe import parameters
+from ..wording import clipped, decimal, listed, quoted
 
 KINDS = {
     "view": "a view alone",
@@ -14,6 +16,10 @@ KINDS = {
     "average": "average of the views' graphs",
     "fusion": "fusion",
 }
+# Parameters of a fit that the comparison takes over, or that change nothing of the fusion.
+HANDED_ON = frozenset(
+    {"n_clusters", "n_neighbors", "metric", "scale", "random_state", "n_init", "n_jobs", "verbose"}
+)
 
 
 def helping_section(content: ReportContent) -> Markup:
@@ -21,7 +27,7 @@ def helping_section(content: ReportContent) -> Markup:
     if content.help is None:
         return element("p", sentence(content), class_="conclusion")
     return joined(
-        element("p", sentence(content), class_="conclusion"),
+        paragraphs([sentence(content), *scope(content)], "conclusion"),
         _contenders(content),
         _skipped(content),
         paragraphs(
@@ -39,12 +45,32 @@ def sentence(content: ReportContent) -> str:
     """Return the verdict, or how to get one."""
     if content.help is not None:
         return content.help.sentence
+    if content.no_help:
+        return content.no_help
     how = "model.report(path, views=views), or the command consilience report"
     if content.n_views == 1:
         return "There is one view only, so that there is nothing to fuse it with."
     if content.n_clusters == 1:
         return "With one cluster there is nothing that fusing could make better or worse."
     return f"This was not asked: it takes the data themselves. To have it answered, use {how}."
+
+
+def scope(content: ReportContent) -> list[str]:
+    """Say what the verdict is about, unless it is about this very fit."""
+    if content.help is None:
+        return []
+    told = parameters(content.model).items()
+    others = [name for name, (_, is_default) in told if not is_default and name not in HANDED_ON]
+    kind = type(content.model)
+    if kind is DistanceGraphFusion and not others:
+        return []
+    made = f"a {kind.__name__}" if kind is not DistanceGraphFusion else ""
+    if others:
+        made += f"{' ' if made else ''}with its own {listed(others)}"
+    return [
+        "This verdict is about SGF and DGF with default weights and penalties on these views, not about this "
+        f"very fit ({made})."
+    ]
 
 
 def _contenders(content: ReportContent) -> Markup:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import recipe
 from ..content import ReportContent
 from ..markup import Column, Markup, element, joined, paragraphs, table
-from ..wording import decimal
+from ..wording import counted, decimal
 
 
 def making_section(content: ReportContent) -> Markup:
@@ -85,7 +85,10 @@ def _facts(content: ReportContent) -> Markup:
     facts = [
         ["neighbours per sample and view", str(model.n_neighbors_)],
         ["metric", ", ".join(metrics)],
-        ["seed (random_state)", recipe.literal(model.random_state) or "an object, see the code above"],
+        [
+            "seed (random_state)",
+            recipe.literal(model.params_["random_state"]) or "an object, see the code above",
+        ],
         ["data fingerprint", model.data_fingerprint_],
         *([name, number] for name, number in recipe.versions().items()),
     ]
@@ -105,4 +108,6 @@ def _facts(content: ReportContent) -> Markup:
 
 def _finite(content: ReportContent) -> str:
     absent = int(np.isnan(content.model.row_reliability_).all(axis=1).sum())
-    return f"{absent} samples were seen by no view that took part." if absent else ""
+    if not absent:
+        return ""
+    return f"{counted(absent, 'sample')} {'was' if absent == 1 else 'were'} seen by no view that took part."

@@ -8,7 +8,7 @@ from .. import sentences
 from ..content import ReportContent
 from ..markup import Column, Markup, element, figure, joined, paragraphs, table
 from ..payload import MOST_CLUSTERS
-from ..wording import count, decimal
+from ..wording import count, counted, decimal
 
 N_LEAST_SURE = 20
 
@@ -77,7 +77,7 @@ def _least_sure(content: ReportContent) -> Markup:
         ]
         for s in order
     ]
-    caption = f"The {len(rows)} samples with the lowest confidence of {count(content.n_samples)}."
+    caption = f"The {counted(len(rows), 'sample')} of {count(content.n_samples)} with the lowest confidence."
     return table(columns, rows, caption=caption, name="least-sure", sortable=True)
 
 
@@ -99,13 +99,14 @@ def _graph(content: ReportContent) -> Markup:
     ]
     if len(graph.eigenvalues):
         values = ", ".join(decimal(float(value), 3) for value in graph.eigenvalues)
+        asked = f"{graph.n_clusters} {'was' if graph.n_clusters == 1 else 'were'}"
         parts.append(
             figure(
                 "chart-eigenvalues",
                 280,
                 f"The smallest eigenvalues of the graph's Laplacian, ascending: {values}.",
                 "Smallest eigenvalues of the normalised Laplacian. A large step behind the c-th speaks for c "
-                f"clusters; {graph.n_clusters} were asked for (broken line).",
+                f"clusters; {asked} asked for (broken line).",
             )
         )
     return joined(parts)
@@ -115,14 +116,18 @@ def _convergence(content: ReportContent) -> Markup:
     went = content.found.convergence
     if went.n_iter < 1:
         return Markup("")
+    heading = element("h3", "Convergence")
     start, end = went.objective[0], went.objective[-1]
+    if not start > 0:
+        nothing = "The objective was 0 from the start: there is no edge that two views could differ on."
+        return joined(heading, element("p", nothing))
     fell = f"fell from {start:.4g} to {end:.4g}"
     return joined(
-        element("h3", "Convergence"),
+        heading,
         figure(
             "chart-convergence",
             250,
-            f"The objective {fell} in {went.n_iter} rounds.",
+            f"The objective {fell} in {counted(went.n_iter, 'round')}.",
             f"The objective of the fusion, as a share of its value at the start; it {fell}.",
         ),
     )

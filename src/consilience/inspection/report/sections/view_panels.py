@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import sentences
 from ..content import ReportContent
 from ..markup import Cell, Column, Markup, element, joined, paragraphs, table
+from ..view_sentences import of_view
 from ..wording import count, decimal, percent
+from .conflict_tables import listed_rows
 
 N_WORST = 15
 MOST_CLUSTERS = 30
@@ -26,17 +27,19 @@ def view_panels(content: ReportContent) -> Markup:
 def _panel(content: ReportContent, i: int, *, is_open: bool) -> Markup:
     flagged, judged = int(content.found.samples.n_flagged[i]), int(content.judged[i])
     said = f"{count(flagged)} of {count(judged)} rows flagged" if judged else "nothing to compare"
+    if i in content.absences:
+        said = f"left out; {said}" if flagged else "left out"
     show = None
     if flagged:
         show = element(
-            "button", "Show its flagged rows", type="button", class_="scripted", data_show_flagged=str(i)
+            "button", said_of_button(content, i), type="button", class_="scripted", data_show_flagged=str(i)
         )
     return element(
         "details",
         element(
             "summary", element("span", content.view_names[i], class_="name"), " ", element("small", said)
         ),
-        paragraphs(sentences.of_view(content, i)),
+        paragraphs(of_view(content, i)),
         element(
             "div", element("div", _clusters(content, i)), element("div", _worst(content, i)), class_="beside"
         )
@@ -49,8 +52,19 @@ def _panel(content: ReportContent, i: int, *, is_open: bool) -> Markup:
     )
 
 
+def said_of_button(content: ReportContent, i: int) -> str:
+    """Say what the button shows: all flagged rows of a view, or those of them that are listed."""
+    there, shown = int(content.found.samples.n_flagged[i]), listed_rows(content)[i]
+    if shown == there:
+        return "Show its flagged rows"
+    return f"Show {count(shown)} of its {count(there)} flagged rows"
+
+
 def _clusters(content: ReportContent, i: int) -> Markup:
     clusters = content.clusters
+    judged = np.bincount(
+        content.labels[np.isfinite(content.found.samples.scores[:, i])], minlength=content.n_clusters
+    )
     columns = [
         Column("cluster", "number"),
         Column("mean score", "number"),
@@ -63,7 +77,7 @@ def _clusters(content: ReportContent, i: int) -> Markup:
         [
             str(c),
             Cell(decimal(float(clusters.scores[c, i])), shade=float(clusters.scores[c, i])),
-            f"{count(int(clusters.n_flagged[c, i]))} of {count(int(clusters.sizes[c]))}",
+            f"{count(int(clusters.n_flagged[c, i]))} of {count(int(judged[c]))}",
             percent(float(clusters.cohesion[c, i])),
             str(clusters.mixed_up_with[c, i]) if clusters.mixed_up_with[c, i] >= 0 else "–",
         ]
