@@ -60,7 +60,7 @@ def planted(n_seeds: int) -> dict[str, Iterator[Case]]:
             ("30 % in one view", one),
         )
     }
-    # Kinds that no constant was chosen for.
+    # Other numbers of views and clusters, clusters of unequal sizes, views that hardly see them.
     other = {
         "8 views, 8 clusters": draw(2000, 8, 8, separation=4.0, scrambled=0.1),
         "8 views, 2 clusters": draw(2000, 8, 2, separation=4.0, scrambled=0.1),
