@@ -11,9 +11,12 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: $(VENV)/.core
 	$(BIN)/consilience demo --out consilience-demo --force
 
+# Long studies of scores, on data that a stranger does not have.
+STUDIES = tests/test_paper_grid.py tests/test_comparison_scores.py
+
 # The core, as a stranger would install it, and its tests.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(STUDIES:%=--ignore %)
 
 # Everything: what `test` runs, then lint and types, what needs extras, pages in a browser, docs, demo, the oldest
 # versions promised.
@@ -26,7 +29,7 @@ lint: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py
+	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
@@ -36,9 +39,9 @@ browser: $(VENV)/.browser
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 
-# Without the two long studies of scores: they say nothing about versions.
+# Without the studies: they say nothing about versions.
 oldest: $(VENV)-oldest/.done
-	$(VENV)-oldest/bin/python -m pytest -p no:cacheprovider --ignore tests/test_paper_grid.py --ignore tests/test_comparison_scores.py
+	$(VENV)-oldest/bin/python -m pytest -p no:cacheprovider $(STUDIES:%=--ignore %)
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed

@@ -57,7 +57,7 @@ def _shaken_pairs(matrix: Any, rows: NDArray[np.intp], rng: np.random.Generator)
         upper = sparse.coo_array(sparse.triu(matrix, 1))
         first, second = _random_pairs(m, upper.nnz, rng)
         half = sparse.coo_array((upper.data, (rows[first], rows[second])), shape=matrix.shape)
-        return sparse.csr_array(half + half.T + sparse.diags_array(matrix.diagonal()))
+        return sparse.csr_array(half + half.T + sparse.diags(matrix.diagonal()))
     result, (first, second) = np.array(matrix), np.triu_indices(m, 1)
     values = rng.permutation(result[rows[first], rows[second]])
     result[rows[first], rows[second]] = values
