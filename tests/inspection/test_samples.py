@@ -89,7 +89,7 @@ def test_as_many_flags_are_false_as_is_stated(on_planted, share):
     assert abs(false / flags - 0.05) <= 0.02 + 1e-9
 
 
-def test_a_fifth_at_a_higher_rate(on_planted):
+def test_more_flags_at_a_higher_rate():
     """More flags at a higher rate, and more of them false; fewer at a lower one."""
     data = planted(0.1, 700)
     model = fitted(data.views, 5)
@@ -106,10 +106,9 @@ def test_nothing_is_flagged_where_nothing_is_wrong():
     assert sample_conflicts(fitted(views, 10)).flagged.sum() <= 5  # of 10,782: digits that look like others
 
 
-@pytest.mark.parametrize("name", ["zones", "fourier"])
+@pytest.mark.parametrize("name", ["zones", "directions"])
 def test_shuffled_rows_of_digits(name):
     views, _ = load_digits_views(return_X_y=True)
-    name = name if name in views else list(views)[-1]
     spoiled, truth = shuffled(views, name, 0.3, seed=3)
     found = sample_conflicts(fitted(spoiled, 10))
     i = list(views).index(name)
@@ -197,7 +196,7 @@ def test_missing_samples_have_no_score():
 def test_graphs_that_people_bring():
     """On fused graphs, without clusters: neighbours in common tell."""
     views, y = load_digits_views(return_X_y=True)
-    spoiled, truth = shuffled(views, "zones" if "zones" in views else next(iter(views)), 0.3, seed=1)
+    spoiled, truth = shuffled(views, "zones", 0.3, seed=1)
     graphs = {name: knn_graph(as_space(x, "euclidean"), 15) for name, x in spoiled.items()}
     fusion = fuse_graphs(graphs, kind="similarity")
     without, with_labels = sample_conflicts(fusion), sample_conflicts(fusion, labels=y)
