@@ -15,8 +15,8 @@ from scipy import io, sparse
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, make_multiview
 from consilience.cli import build_parser, main
-from consilience.commands import output
 from consilience.metrics import accuracy, nmi
+from consilience.versions import versions
 
 FILES = {"labels.csv", "view_weights.csv", "conflicts.csv", "graph.npz", "summary.json", "report.html"}
 
@@ -232,7 +232,7 @@ def test_help_fits_a_screen_and_shows_an_example(command, capsys, monkeypatch):
 
 def test_version_names_what_matters(capsys):
     assert run("--version") == 0
-    assert set(output.versions()) <= set(capsys.readouterr().out.replace(",", "").split())
+    assert set(versions()) <= set(capsys.readouterr().out.replace(",", "").split())
 
 
 def test_completion_needs_its_extra_and_says_so(capsys, monkeypatch):

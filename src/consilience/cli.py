@@ -88,7 +88,7 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
-        from .commands.output import versions
+        from .versions import versions
 
         sys.stdout.write(", ".join(f"{name} {version}" for name, version in versions().items()) + "\n")
         parser.exit(0)

@@ -339,7 +339,7 @@ def test_how_it_was_made(written, model):
     page = written(notes=["Something was rescaled."])
     assert "Something was rescaled." in page.text
     assert model.data_fingerprint_ in page.text
-    for name in ("numpy", "scipy", "scikit-learn", "numba", "Python", "consilience"):
+    for name in ("numpy", "scipy", "scikit-learn", "numba", "python", "consilience"):
         assert name in [row[0] for row in page.body("Resolved values, data and versions.")]
     parameters = {row[0]: row[1:] for row in page.body("Parameters of the DistanceGraphFusion.")}
     assert parameters["n_clusters"] == ["4", "set"]
@@ -406,7 +406,7 @@ def test_what_is_not_known_of_fusing_is_said_how_to_get(written):
 
 
 def test_why_nothing_is_known_of_fusing_is_said(written):
-    page = written(no_help="There are too few samples for resamples.")
+    page = written(help="There are too few samples for resamples.")
     assert page.conclusions[4] == page.short["help"] == "There are too few samples for resamples."
 
 

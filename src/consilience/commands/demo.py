@@ -15,14 +15,16 @@ from sklearn.base import clone
 
 from ..cluster import AverageGraph, DistanceGraphFusion, SimilarityGraphFusion
 from ..datasets import load_digits_views
-from ..inspection import inspect
+from ..inspection import FusionHelp, inspect
 from ..inspection.report import write_report
 from ..inspection.reporting import help_for
+from ..metrics import scores
+from ..versions import versions
 from ..views import Views
-from .output import check_target, result_folder, versions, write_graph, write_json, write_table
+from .output import check_target, result_folder, write_graph, write_json, write_table
 from .page import VIEW_NOTE, page, table, views_table
 from .progress import Bar
-from .summary import scores, view_cells, view_rows
+from .summary import view_cells, view_rows
 from .tables import bold, show, show_table
 
 SPOILED = "zones"
@@ -81,7 +83,7 @@ class Reports:
         order[self.moved] = np.roll(self.moved, 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of single views whose graphs fall into parts
-            self.help, _ = help_for(model, digits, truth)
+            self.help = help_for(model, digits, truth)
             self.spoiled = clone(model).fit({**digits, SPOILED: digits[SPOILED][order]})
         self.found = inspect(self.spoiled)
 
@@ -90,7 +92,7 @@ class Reports:
         view = list(self.found.samples.names).index(SPOILED)
         flagged = np.flatnonzero(self.found.samples.flagged[:, view])
         right = int(np.isin(flagged, self.moved).sum())
-        assert self.help is not None
+        assert isinstance(self.help, FusionHelp)
         return [
             f"Does fusing help? {self.help.sentence}",
             f"With {len(self.moved)} of the {len(self.truth)} rows of {SPOILED!r} shuffled, {len(flagged)} "

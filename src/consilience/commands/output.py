@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import platform
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,13 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numba
-import numpy as np
-import scipy
-import sklearn
 from scipy import sparse
-
-from .. import __version__
 
 
 @contextmanager
@@ -74,15 +67,3 @@ def write_json(path: Path, content: Any) -> None:
 def write_graph(path: Path, graph: sparse.csr_array) -> None:
     """Write a graph so that `scipy.sparse.load_npz` reads it."""
     sparse.save_npz(path, graph)
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that matter for a result."""
-    return {
-        "consilience": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numba": numba.__version__,
-    }

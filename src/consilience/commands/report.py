@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from ..inspection import inspect
+from ..inspection import FusionHelp, inspect
 from ..inspection.report import write_report
 from ..inspection.report.writing import N_PAIRS, checked_path
 from ..inspection.reporting import help_for
@@ -28,16 +28,15 @@ def run(arguments: argparse.Namespace) -> int:
     read = read_given(arguments)
     model, told = fit(arguments, read.views)
     found = inspect(model, fdr=arguments.fdr, n_pairs=N_PAIRS)
-    help, why_not = None, ""
+    help = None
     if not arguments.no_fusion_help:
         with collected_warnings():  # those of the fit have been told
-            help, why_not = help_for(model, read.views, read.labels)
+            help = help_for(model, read.views, read.labels)
     write_report(
         arguments.out,
         model,
         inspection=found,
         help=help,
-        no_help=why_not,
         y=read.labels,
         title=arguments.title,
         notes=told,
@@ -45,16 +44,17 @@ def run(arguments: argparse.Namespace) -> int:
         force=arguments.force,
     )
     summary = summarize(model, read.views, read.labels, read.sources, told, found)
+    told_of_fusing = help.sentence if isinstance(help, FusionHelp) else help
     if arguments.json:
-        verdict = None if help is None else {"verdict": help.verdict, "sentence": help.sentence}
-        show(json.dumps({**summary, "fusion_help": verdict}, indent=1, ensure_ascii=False))
+        verdict = help.verdict if isinstance(help, FusionHelp) else None
+        told_of_help = None if help is None else {"verdict": verdict, "sentence": told_of_fusing}
+        show(json.dumps({**summary, "fusion_help": told_of_help}, indent=1, ensure_ascii=False))
         return 0
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters")
     for sentence in conflict_sentences(found.samples):
         show(sentence)
-    if help is not None:
-        show(help.sentence)
-    elif why_not:
-        show(f"Whether fusing helps cannot be told: {why_not}")
+    if told_of_fusing is not None:
+        cannot = "" if isinstance(help, FusionHelp) else "Whether fusing helps cannot be told: "
+        show(cannot + told_of_fusing)
     show(f"The page is {arguments.out}.")
     return 0

@@ -27,7 +27,8 @@ from ..reproduction.running import run as run_pieces
 from ..reproduction.store import Store
 from ..reproduction.work import Laboratory
 from ..reproduction.writing import write_in_place
-from .output import versions, write_json, write_table
+from ..versions import versions
+from .output import write_json, write_table
 from .progress import Bar, clock
 from .tables import bold, show, show_table
 

@@ -9,16 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..inspection import Inspection, SampleConflicts
-from ..metrics import accuracy, ari, nmi, purity
+from ..metrics import scores
+from ..versions import versions
 from ..views import Views
-from .output import versions
-
-SCORES = {"ACC": accuracy, "NMI": nmi, "ARI": ari, "purity": purity}
-
-
-def scores(truth: Any, labels: Any) -> dict[str, float]:
-    """Return the four scores of a clustering against true labels (NMI by the larger entropy)."""
-    return {name: float(score(truth, labels)) for name, score in SCORES.items()}
 
 
 def view_rows(model: Any, views: Views) -> list[dict[str, Any]]:

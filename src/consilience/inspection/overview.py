@@ -97,15 +97,7 @@ def inspect(
     >>> found.samples.n_flagged
     array([0, 0, 0, 0, 0, 1])
     """
-    subject = as_subject(fitted, labels)
-    if sample_names is not None:
-        names = np.asarray(sample_names)
-        if names.shape != (subject.n_samples,):
-            raise ValueError(
-                f"sample_names has shape {names.shape}; there must be one for each of {subject.n_samples} "
-                "samples."
-            )
-        subject.__dict__["sample_names"] = names
+    subject = as_subject(fitted, labels, sample_names)
     conflicts = sample_conflicts(subject, fdr=fdr, random_state=random_state)
     return Inspection(
         labels=subject.labels,

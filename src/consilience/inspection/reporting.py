@@ -34,12 +34,11 @@ def report_on(
     check_rate(fdr)
     if y is not None:
         check_labels(y, n, "y")
-    help, why_not = (None, "") if views is None else help_for(model, views, y)
+    help = None if views is None else help_for(model, views, y)
     return write_report(
         path,
         model,
         help=help,
-        no_help=why_not,
         y=y,
         fdr=fdr,
         title=title,
@@ -48,19 +47,19 @@ def report_on(
     )
 
 
-def help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) -> tuple[FusionHelp | None, str]:
+def help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) -> FusionHelp | str:
     """Say whether fusing helps, with the neighbours, metrics and scales of a fitted model; or why not."""
     views = views_of(model, views)
     if views.fingerprint() != model.data_fingerprint_:
         raise ValueError(NOT_THESE)
     told = model.params_
     if views.n_views < 2:
-        return None, "There is a single view: nothing is fused."
+        return "There is a single view: nothing is fused."
     if told["n_clusters"] < 2:
-        return None, "With a single cluster there is nothing to compare."
+        return "With a single cluster there is nothing to compare."
     seed = told["random_state"]
     try:
-        help = does_fusion_help(
+        return does_fusion_help(
             views,
             told["n_clusters"],
             y=y,
@@ -72,5 +71,4 @@ def help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) -> tupl
         )
     except ValueError as error:
         # A model is fitted to these views, so nothing is wrong with them but that they cannot be compared.
-        return None, str(error)
-    return help, ""
+        return str(error)

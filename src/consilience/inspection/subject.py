@@ -53,6 +53,8 @@ class Subject:
         The cluster of each sample, if there are clusters.
     model : GraphFusion or None
         The fitted model, if it is one.
+    sample_names : ndarray of shape (n,)
+        The ids of the samples, or their numbers.
     """
 
     fusion: FusionResult
@@ -63,6 +65,7 @@ class Subject:
     graph: sparse.csr_array
     labels: NDArray[np.intp] | None
     model: GraphFusion | None
+    sample_names: NDArray[Any]
 
     @property
     def n_samples(self) -> int:
@@ -80,12 +83,6 @@ class Subject:
         if self.model is not None and self.labels is self.model.labels_:
             return int(self.model.params_["n_clusters"])
         return self.n_clusters
-
-    @cached_property
-    def sample_names(self) -> NDArray[Any]:
-        """The ids of the samples, or their numbers."""
-        ids = None if self.model is None else self.model.sample_ids_
-        return np.arange(self.n_samples) if ids is None else ids
 
     @cached_property
     def agreement(self) -> Agreement | None:
@@ -121,7 +118,9 @@ class Subject:
         return self.labels
 
 
-def as_subject(fitted: Any, labels: ArrayLike | None = None) -> Subject:
+def as_subject(
+    fitted: Any, labels: ArrayLike | None = None, sample_names: ArrayLike | None = None
+) -> Subject:
     """Return what is to be inspected; a `Subject` as it is.
 
     Parameters
@@ -130,20 +129,22 @@ def as_subject(fitted: Any, labels: ArrayLike | None = None) -> Subject:
         A fitted model, or what `fuse_graphs` returned.
     labels : array-like of shape (n,), default=None
         Clusters, for a `FusionResult`, which has none; or others than those of the model.
+    sample_names : array-like of shape (n,), default=None
+        Names of the samples; None: the ids of the data, or their numbers.
     """
     if isinstance(fitted, Subject):
         return fitted
     if isinstance(fitted, FusionResult):
-        return _of_result(fitted, labels)
+        return _of_result(fitted, labels, sample_names)
     if isinstance(fitted, GraphFusion):
-        return _of_model(fitted, labels)
+        return _of_model(fitted, labels, sample_names)
     raise TypeError(
         "Only a fitted SimilarityGraphFusion or DistanceGraphFusion, or what fuse_graphs returned, can be "
         f"inspected, not a {type(fitted).__name__}: other systems do not keep what each view says."
     )
 
 
-def _of_model(model: GraphFusion, labels: ArrayLike | None) -> Subject:
+def _of_model(model: GraphFusion, labels: ArrayLike | None, names: ArrayLike | None) -> Subject:
     if not hasattr(model, "labels_"):
         raise NotFittedError(
             f"This {type(model).__name__} is not fitted yet: call fit with the views before you inspect it."
@@ -161,10 +162,11 @@ def _of_model(model: GraphFusion, labels: ArrayLike | None) -> Subject:
         graph=model.graph_,
         labels=model.labels_ if labels is None else check_labels(labels, n),
         model=model,
+        sample_names=_check_names(model.sample_ids_ if names is None else names, n),
     )
 
 
-def _of_result(result: FusionResult, labels: ArrayLike | None) -> Subject:
+def _of_result(result: FusionResult, labels: ArrayLike | None, names: ArrayLike | None) -> Subject:
     if result.edges is None or result.kind is None:
         raise ValueError(
             "This result has edge values, but not where the edges are and whether they are similarities or "
@@ -183,6 +185,7 @@ def _of_result(result: FusionResult, labels: ArrayLike | None) -> Subject:
         graph=symmetrize(result.edges.to_csr(fused)),
         labels=None if labels is None else check_labels(labels, n),
         model=None,
+        sample_names=_check_names(names, n),
     )
 
 
@@ -199,6 +202,16 @@ def check_labels(labels: ArrayLike, n: int, name: str = "labels") -> NDArray[np.
     if given.shape != (n,):
         raise ValueError(f"{name} has shape {given.shape}; there must be one label for each of {n} samples.")
     return canonical_labels(given)
+
+
+def _check_names(names: ArrayLike | None, n: int) -> NDArray[Any]:
+    """Return names of the samples, or their numbers."""
+    if names is None:
+        return np.arange(n)
+    given = np.asarray(names)
+    if given.shape != (n,):
+        raise ValueError(f"sample_names has shape {given.shape}; there must be one for each of {n} samples.")
+    return given
 
 
 def _seen(result: FusionResult) -> Bools:

@@ -18,10 +18,9 @@ from ...cluster.base import MultiviewClusterer, PreparedViews, estimator
 from ...cluster.progress import Progress
 from ...inspection.helping.agreeing import pairwise_ari
 from ...inspection.helping.subsets import draw_subsets, subset_size
-from ...metrics import ari
+from ...metrics import ari, scores
 from ...views import Views
 from ..fitting import collected_warnings
-from ..summary import scores
 from .outcome import FAILED, INTERRUPTED, NOT_RUN, OK, Outcome, describe
 
 WARM_UP = 50  # samples in a fit that is not timed

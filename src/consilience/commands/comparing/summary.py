@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...versions import versions
 from ...views import Views
-from ..output import versions
 from .agreement import similar_side_by_side
 from .findings import findings, largest_share, mean_and_std
 from .outcome import Outcome

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,8 @@ class ReportContent:
         The fitted model.
     found : Inspection
         What was found in it.
-    help : FusionHelp or None
-        Whether fusing helps, if that was asked.
+    help : FusionHelp, str or None
+        Whether fusing helps, or why that cannot be said; None if it was not asked.
     scores : dict of str to float, or None
         Scores against known labels.
     title : str
@@ -42,21 +41,15 @@ class ReportContent:
         Warnings of the fit.
     command : str or None
         The shell command that made it.
-    given_names : ndarray of shape (n,), or None
-        Names of the samples in place of those of the inspection.
-    no_help : str
-        Why it cannot be said whether fusing helps.
     """
 
     model: GraphFusion
     found: Inspection
-    help: FusionHelp | None
+    help: FusionHelp | str | None
     scores: Mapping[str, float] | None
     title: str
     notes: Sequence[str]
     command: str | None
-    given_names: NDArray[Any] | None = None
-    no_help: str = ""
 
     @property
     def labels(self) -> NDArray[np.intp]:
@@ -126,7 +119,7 @@ class ReportContent:
 
     def name(self, sample: int) -> str:
         """Return the name of a sample, not too long."""
-        names = self.found.sample_names if self.given_names is None else self.given_names
+        names = self.found.sample_names
         return clipped(names[sample])
 
     @cached_property

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from ...cluster.fusion import GraphFusion
+from ...versions import versions
 
 DEFAULT_FDR = 0.05  # of the report
 # Parameters that change no result; but a callback may stop the fusion.
 NO_MATTER = frozenset({"n_jobs", "verbose", "callback"})
-LIBRARIES = ("consilience", "numpy", "scipy", "scikit-learn", "numba")
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what the fit was made with."""
-    python = {"Python": platform.python_version()}
-    return python | {name: version(name) for name in LIBRARIES}
 
 
 def parameters(model: GraphFusion) -> dict[str, tuple[Any, bool]]:
@@ -48,7 +40,7 @@ def code(model: GraphFusion, fdr: float) -> str:
         remarks.append("# No seed was given (random_state): another run may differ a little.")
     return "\n".join(
         [
-            f"# consilience {version('consilience')}",
+            f"# consilience {versions()['consilience']}",
             f"from consilience import {name}",
             "",
             "views = ...  # the data of the fit; their fingerprint is checked below",

@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ... import metrics
 from ...fusion import FusionResult
+from ...metrics import scores
 from ..helping.result import FusionHelp
 from ..overview import Inspection, inspect
-from ..subject import as_subject
+from ..samples import check_rate
+from ..subject import as_subject, check_labels
 from .content import ReportContent
 from .page import make_page
 from .payload import make_payload
 
-SCORES = {"NMI": metrics.nmi, "ACC": metrics.accuracy, "ARI": metrics.ari, "purity": metrics.purity}
 N_PAIRS = 200
 
 
@@ -30,7 +28,7 @@ def write_report(
     fitted: Any,
     *,
     inspection: Inspection | None = None,
-    help: FusionHelp | None = None,
+    help: FusionHelp | str | None = None,
     y: ArrayLike | None = None,
     title: str | None = None,
     fdr: float = 0.05,
@@ -38,7 +36,6 @@ def write_report(
     notes: Sequence[str] = (),
     command: str | None = None,
     force: bool = False,
-    no_help: str = "",
 ) -> Path:
     """Write what there is to know about a fit as one page: a file of HTML that needs no network.
 
@@ -49,9 +46,9 @@ def write_report(
     fitted : SimilarityGraphFusion or DistanceGraphFusion
         A fitted model.
     inspection : Inspection, default=None
-        What `inspect` found, if it is known already; `fdr` is then that of the inspection.
-    help : FusionHelp, default=None
-        What `does_fusion_help` found. None: the page says how to get it.
+        What `inspect` found, if it is known already; then `fdr` and `sample_names` are those of it.
+    help : FusionHelp or str, default=None
+        What `does_fusion_help` found, or why it could not answer. None: the page says how to get it.
     y : array-like of shape (n,), default=None
         Known classes, for scores.
     title : str, default=None
@@ -66,8 +63,6 @@ def write_report(
         The shell command that made the fit, to be shown.
     force : bool, default=False
         Whether to replace a file that exists.
-    no_help : str, default=""
-        Why `does_fusion_help` could not answer, to be shown in its place.
 
     Returns
     -------
@@ -94,27 +89,25 @@ def write_report(
     """
     if isinstance(fitted, FusionResult):
         raise TypeError("A report is about a fitted model with clusters; a FusionResult has none.")
-    n = as_subject(fitted).n_samples
+    n = as_subject(fitted, sample_names=sample_names).n_samples
     target = checked_path(Path(path), force)
-    _check_words(fdr, title)
-    scores = None if y is None else _scores(y, fitted.labels_)
-    if sample_names is not None and np.shape(sample_names) != (n,):
-        raise ValueError(
-            f"sample_names has shape {np.shape(sample_names)}; there must be one for each of {n} samples."
-        )
-    found = inspection or inspect(fitted, fdr=fdr, n_pairs=N_PAIRS)
-    if found.labels is None or len(found.labels) != n:
+    check_rate(fdr)
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title must be text, got {title!r}.")
+    if y is not None:
+        check_labels(y, n, "y")
+    if inspection is None:
+        inspection = inspect(fitted, fdr=fdr, n_pairs=N_PAIRS, sample_names=sample_names)
+    elif inspection.labels is None or len(inspection.labels) != n:
         raise ValueError(f"The inspection is not of this fit, which has {n} samples.")
     content = ReportContent(
         model=fitted,
-        found=found,
+        found=inspection,
         help=help,
-        scores=scores,
+        scores=None if y is None else scores(y, fitted.labels_),
         title=title or "One graph from many views: report of a fit",
         notes=tuple(notes) or fitted.warnings_,
         command=command,
-        given_names=None if sample_names is None else np.asarray(sample_names),
-        no_help=no_help,
     )
     page = make_page(content, make_payload(content))
     _put_in_place(target, page.encode("utf-8", "replace"))
@@ -132,22 +125,6 @@ def checked_path(path: Path, force: bool) -> Path:
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists; pass force=True to replace it.")
     return path
-
-
-def _check_words(fdr: Any, title: Any) -> None:
-    """Refuse what is no rate, and what is no title."""
-    if isinstance(fdr, bool) or not isinstance(fdr, Real) or not 0 < float(fdr) < 1:
-        raise ValueError(f"fdr must be a number between 0 and 1, got {fdr!r}.")
-    if title is not None and not isinstance(title, str):
-        raise TypeError(f"title must be text, got {title!r}.")
-
-
-def _scores(y: ArrayLike, labels: Any) -> dict[str, float]:
-    if np.shape(y) != (len(labels),):
-        raise ValueError(
-            f"y has shape {np.shape(y)}; there must be one label for each of {len(labels)} samples."
-        )
-    return {name: score(y, labels) for name, score in SCORES.items()}
 
 
 def _put_in_place(path: Path, data: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....cluster.fusion import DistanceGraphFusion
+from ...helping.result import FusionHelp
 from ..content import ReportContent
 from ..markup import Cell, Column, Markup, element, joined, paragraphs, table
 from ..recipe import parameters
@@ -24,12 +25,12 @@ HANDED_ON = frozenset(
 
 def helping_section(content: ReportContent) -> Markup:
     """Return the section that says whether fusing helps."""
-    if content.help is None:
+    if not isinstance(content.help, FusionHelp):
         return element("p", sentence(content), class_="conclusion")
     return joined(
         paragraphs([sentence(content), *scope(content)], "conclusion"),
-        _contenders(content),
-        _skipped(content),
+        _contenders(content.help),
+        _skipped(content.help),
         paragraphs(
             [
                 "Stability: how far the clusters hold if a fifth of the samples is left out (mean adjusted "
@@ -44,9 +45,7 @@ def helping_section(content: ReportContent) -> Markup:
 def sentence(content: ReportContent) -> str:
     """Return the verdict, or how to get one."""
     if content.help is not None:
-        return content.help.sentence
-    if content.no_help:
-        return content.no_help
+        return content.help if isinstance(content.help, str) else content.help.sentence
     how = "model.report(path, views=views), or the command consilience report"
     if content.n_views == 1:
         return "There is one view only, so that there is nothing to fuse it with."
@@ -57,7 +56,7 @@ def sentence(content: ReportContent) -> str:
 
 def scope(content: ReportContent) -> list[str]:
     """Say what the verdict is about, unless it is about this very fit."""
-    if content.help is None:
+    if not isinstance(content.help, FusionHelp):
         return []
     told = parameters(content.model).items()
     others = [name for name, (_, is_default) in told if not is_default and name not in HANDED_ON]
@@ -73,9 +72,7 @@ def scope(content: ReportContent) -> list[str]:
     ]
 
 
-def _contenders(content: ReportContent) -> Markup:
-    help_ = content.help
-    assert help_ is not None
+def _contenders(help_: FusionHelp) -> Markup:
     # The last of this name: a view may be called like a fusion, and fusions come last.
     fused = max(i for i, name in enumerate(help_.names) if name == help_.evidence.fused)
     scores = help_.scores or {}
@@ -103,7 +100,6 @@ def _contenders(content: ReportContent) -> Markup:
     return table(columns, rows, caption=caption, name="contenders", sortable=True)
 
 
-def _skipped(content: ReportContent) -> Markup:
-    assert content.help is not None
-    told = [f"{quoted(name)} was not compared. {reason}" for name, reason in content.help.skipped.items()]
+def _skipped(help_: FusionHelp) -> Markup:
+    told = [f"{quoted(name)} was not compared. {reason}" for name, reason in help_.skipped.items()]
     return element("ul", [element("li", text) for text in told]) if told else Markup("")

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from ....versions import versions
 from .. import recipe
 from ..content import ReportContent
 from ..markup import Column, Markup, element, joined, paragraphs, table
@@ -90,7 +91,7 @@ def _facts(content: ReportContent) -> Markup:
             recipe.literal(model.params_["random_state"]) or "an object, see the code above",
         ],
         ["data fingerprint", model.data_fingerprint_],
-        *([name, number] for name, number in recipe.versions().items()),
+        *([name, number] for name, number in versions().items()),
     ]
     return joined(
         element("h3", "What the parameters came to"),
