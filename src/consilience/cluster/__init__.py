@@ -3,13 +3,13 @@
 from .aasc import AASC
 from .average import AverageGraph
 from .awp import AWP
-from .base import SharedViews
 from .concatenated import ConcatenatedSpectral
 from .coreg import CoReg
 from .fusion import PAPER, DistanceGraphFusion, SimilarityGraphFusion
 from .fusion2019 import DistanceGraphFusion2019, SimilarityGraphFusion2019
 from .mcgc import MCGC
 from .mvgl import MVGL
+from .prepared import SharedViews
 from .registry import systems
 from .rmsc import RMSC
 from .single import SingleViewSpectral

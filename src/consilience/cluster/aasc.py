@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 from ..graph import EdgeSet, gaussian_graph
 from ..views import Views
 from ..warned import warn
-from .base import PreparedViews, estimator
+from .base import estimator
+from .prepared import PreparedViews
 from .progress import Progress
 from .spectral import SpectralEmbedding, spectral_embedding
 from .viewgraphs import ViewGraphsKMeansClusterer

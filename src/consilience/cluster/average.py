@@ -8,7 +8,8 @@ import numpy as np
 
 from ..graph import EdgeSet
 from ..neighbors import Space
-from .base import PreparedViews, estimator
+from .base import estimator
+from .prepared import PreparedViews
 from .unified import Floats, UnifiedGraphClusterer, edge_similarities
 
 

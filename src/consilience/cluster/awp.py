@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 from .. import threads
 from ..views import Views
 from ..warned import warn
-from .base import PreparedViews, estimator
+from .base import estimator
+from .prepared import PreparedViews
 from .spectral import spectral_embedding, unit_rows
 from .viewgraphs import ViewGraphsClusterer
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from .. import threads
-from ..neighbors import RememberingSpace, Space, as_space, resolve_metrics
+from ..neighbors import Space, as_space, resolve_metrics
 from ..neighbors.scaling import (
     Rescaling,
     plan_rescaling,
@@ -27,103 +24,16 @@ from ..neighbors.scaling import (
 from ..views import Views
 from ..warned import keep_warnings, warn
 from .checks import check_choice, check_count, check_range, is_positive_integer
+from .prepared import PreparedViews, SharedViews, precomputed_views
 from .progress import Progress
-from .spectral import assign_kmeans, spectral_embedding, unit_rows
 
 logger = logging.getLogger(__name__)
 
 SCALES = ("none", "auto", "standard")
 NEIGHBOR_SEARCHES = ("exact",)
-ASSIGN_LABELS = ("kmeans",)
 # n_neighbors="auto": so much of the mean cluster size, within these bounds.
 SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
 Class = TypeVar("Class")
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedViews:
-    """The views that take part in a fit, as spaces.
-
-    Attributes
-    ----------
-    spaces : tuple of Space
-        One per view that takes part.
-    names : tuple of str
-        Their names.
-    taking_part : ndarray of bool of shape (v,)
-        Which of all views those are.
-    mask : ndarray of bool of shape (n, number of spaces), or None
-        Which sample each has seen.
-    n_samples : int
-        Number of samples.
-    """
-
-    spaces: tuple[Space, ...]
-    names: tuple[str, ...]
-    taking_part: NDArray[np.bool_]
-    mask: NDArray[np.bool_] | None
-    n_samples: int
-
-    def expand(self, values: NDArray[Any], absent: float = 0.0) -> NDArray[Any]:
-        """Give the views that were left out their place back, on the last axis, with this value."""
-        return expand(values, self.taking_part, absent)
-
-    def only(self, kept: NDArray[np.bool_]) -> PreparedViews:
-        """Leave out some of the views that take part."""
-        chosen = np.flatnonzero(kept).tolist()
-        return replace(
-            self,
-            spaces=tuple(self.spaces[i] for i in chosen),
-            names=tuple(self.names[i] for i in chosen),
-            taking_part=expand(kept, self.taking_part, False),
-            mask=None if self.mask is None else self.mask[:, chosen],
-        )
-
-
-def expand(values: NDArray[Any], taking_part: NDArray[np.bool_], absent: float = 0.0) -> NDArray[Any]:
-    """Give the views that took no part their place back, on the last axis, with this value."""
-    result = np.full(values.shape[:-1] + taking_part.shape, absent, dtype=values.dtype)
-    result[..., taking_part] = values
-    return result
-
-
-class SharedViews:
-    """Views for many fits: whatever a fit asks of a view, neighbours and distances, is computed once.
-
-    For grids of parameters and for comparisons. Any of our clusterers takes it in place of the views; the
-    result is the same.
-
-    Parameters
-    ----------
-    X : list, tuple, dict, Views, DataFrame, array or sparse matrix
-        The views, as `fit` takes them; matrices between samples as `Views` with `pairwise`.
-
-    Examples
-    --------
-    >>> from consilience import SimilarityGraphFusion, make_multiview
-    >>> from consilience.cluster import SharedViews
-    >>> shared = SharedViews(make_multiview(100, n_clusters=3, separation=4.0, random_state=0).views)
-    >>> for beta in (0.1, 1, 10):
-    ...     labels = SimilarityGraphFusion(n_clusters=3, beta=beta, random_state=0).fit(shared).labels_
-    """
-
-    def __init__(self, X: Any) -> None:
-        self.views = X if isinstance(X, Views) else Views(X)
-        self._prepared: dict[Any, PreparedViews] = {}
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the views."""
-        return self.views.fingerprint()
-
-    def prepared_for(self, model: MultiviewClusterer) -> PreparedViews:
-        """Return the views as the spaces that a model wants, made once."""
-        key = (type(model)._prepare, model._preparation())
-        if key not in self._prepared:
-            prepared = model._prepare(self.views)
-            spaces = tuple(RememberingSpace(space) for space in prepared.spaces)
-            self._prepared[key] = replace(prepared, spaces=spaces)
-        return self._prepared[key]
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -352,37 +262,13 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
-@estimator
-class KMeansClusterer(MultiviewClusterer):
-    """Base of the clusterers that read their labels off an embedding by k-means."""
-
-    assign_labels: str = "kmeans"
-    n_init: int | Literal["auto"] = 30
-
-    def _check_parameters(self, views: Views) -> None:
-        super()._check_parameters(views)
-        check_choice("assign_labels", self.assign_labels, ASSIGN_LABELS)
-        if self.n_init != "auto" and not is_positive_integer(self.n_init):
-            raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
-
-    def _cluster_graph(self, random_state: Any, progress: Progress) -> None:
-        """Cluster `graph_` spectrally: the last two stages of a system that ends with one graph."""
-        with progress.stage("spectral"):
-            embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
-        with progress.stage("labels"):
-            self.labels_ = self._read_labels(embedding, random_state)
-        self.eigenvalues_ = embedding.eigenvalues
-        self.embedding_ = unit_rows(embedding.vectors)
-
-    def _read_labels(self, embedding: Any, random_state: Any, *, scale_rows: bool = True) -> NDArray[np.intp]:
-        """Return the labels that k-means finds in an embedding."""
-        return assign_kmeans(
-            embedding,
-            self.n_clusters,
-            n_init=self.n_init,
-            scale_rows=scale_rows,
-            random_state=random_state,
-        )
+def _seen_parts(views: Views) -> list[Any]:
+    """Return the views without the rows that stand for samples they have not seen."""
+    seen = [views.seen(i) for i in range(views.n_views)]
+    return [
+        array if rows is None or not rows.any() else array[rows]
+        for array, rows in zip(views.arrays, seen, strict=True)
+    ]
 
 
 def _told(found: Rescaling, names: Any) -> str:
@@ -400,25 +286,3 @@ def _told(found: Rescaling, names: Any) -> str:
         f"is dominated by {len(found.features)} of its {d} features ({which}), whose spread is far above all "
         f"others'; {'it is' if one else 'they are'} rescaled to that of the others."
     )
-
-
-def precomputed_views(metric: Any, X: Any) -> Any:
-    """Say which views are matrices between samples, as far as metric and data tell before they are read."""
-    if isinstance(metric, str):
-        return metric.startswith("precomputed_")
-    if isinstance(metric, Mapping):
-        given = [name for name, one in metric.items() if str(one).startswith("precomputed_")]
-        return [name for name in given if isinstance(X, Mapping) and name in X]
-    if isinstance(metric, Iterable) and isinstance(X, list | tuple | Mapping):
-        flags = [str(one).startswith("precomputed_") for one in metric]
-        return flags if len(flags) == len(X) else False
-    return False
-
-
-def _seen_parts(views: Views) -> list[Any]:
-    """Return the views without the rows that stand for samples they have not seen."""
-    seen = [views.seen(i) for i in range(views.n_views)]
-    return [
-        array if rows is None or not rows.any() else array[rows]
-        for array, rows in zip(views.arrays, seen, strict=True)
-    ]

@@ -10,7 +10,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ..graph.rank_constrained import rank_constrained_graph
-from .base import PreparedViews, estimator
+from .base import estimator
+from .prepared import PreparedViews
 from .progress import Progress
 from .spectral import spectral_embedding, unit_rows
 from .viewgraphs import ViewGraphsKMeansClusterer

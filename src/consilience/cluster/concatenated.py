@@ -13,7 +13,8 @@ from scipy import sparse
 from ..neighbors import as_space, resolve_metrics
 from ..neighbors.scaling import plan_rescaling, rescaled, standard_scaled
 from ..views import Views
-from .base import PreparedViews, estimator
+from .base import estimator
+from .prepared import PreparedViews
 from .spectral import spectral_embedding, unit_rows
 from .viewgraphs import ViewGraphsKMeansClusterer
 

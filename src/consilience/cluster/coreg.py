@@ -15,8 +15,9 @@ from .. import threads
 from ..graph.eigenvectors import largest_of_matrix
 from ..graph.laplacian import NormalizedLaplacian
 from ..views import Views
-from .base import PreparedViews, estimator
+from .base import estimator
 from .checks import check_count, check_number
+from .prepared import PreparedViews
 from .spectral import spectral_embedding, unit_rows, without_rounding
 from .viewgraphs import ViewGraphsKMeansClusterer
 

@@ -18,8 +18,9 @@ from ..fusion.problem import check_penalty, check_view_weights
 from ..graph import EdgeSet, fused_similarity, standardize
 from ..neighbors import Agreement, Space
 from ..views import Views
-from .base import PreparedViews, estimator, expand
+from .base import estimator
 from .checks import check_choice
+from .prepared import PreparedViews, expand
 from .progress import Progress
 from .unified import UnifiedGraphClusterer, edge_similarities
 from .weighing import judge_views, warn_about

@@ -18,8 +18,9 @@ from ..graph import EdgeSet, fused_similarity, project_to_simplex
 from ..neighbors import Space
 from ..views import Views
 from ..warned import warn
-from .base import PreparedViews, estimator
+from .base import estimator
 from .checks import check_choice, check_count
+from .prepared import PreparedViews
 from .unified import Floats, UnifiedGraphClusterer
 
 Index = NDArray[np.integer[Any]]

@@ -18,9 +18,10 @@ from ..graph.eigenvectors import largest_of_matrix
 from ..graph.rank_constrained import search_components
 from ..neighbors.spaces import row_blocks
 from ..views import Views
-from .base import PreparedViews, estimator
+from .base import estimator
 from .checks import check_number
 from .components import ComponentGraphClusterer
+from .prepared import PreparedViews
 
 FloatArray = NDArray[np.float64]
 

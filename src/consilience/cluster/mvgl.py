@@ -15,8 +15,9 @@ from ..graph import EdgeSet, project_to_simplex, symmetrize
 from ..graph.eigenvectors import Eigenpairs, largest_of_matrix, smallest_of_plain_laplacian
 from ..graph.rank_constrained import search_components
 from ..neighbors import as_space
-from .base import PreparedViews, estimator
+from .base import estimator
 from .components import ComponentGraphClusterer
+from .prepared import PreparedViews
 
 FloatArray = NDArray[np.float64]
 

@@ -20,8 +20,9 @@ from .. import memory, threads
 from ..graph import project_to_simplex
 from ..views import Views
 from ..warned import warn
-from .base import PreparedViews, estimator
+from .base import estimator
 from .checks import check_count, check_number
+from .prepared import PreparedViews
 from .progress import Progress
 from .random_walk import closed_classes, stationary_distribution, walk_embedding
 from .spectral import unit_rows

@@ -16,7 +16,9 @@ from ..graph import knn_graph
 from ..neighbors import Space
 from ..views import Views
 from ..warned import warn
-from .base import KMeansClusterer, PreparedViews, estimator
+from .base import estimator
+from .labelling import KMeansClusterer
+from .prepared import PreparedViews
 from .progress import Progress
 from .spectral import SpectralEmbedding, spectral_embedding, unit_rows
 

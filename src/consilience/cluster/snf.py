@@ -18,8 +18,10 @@ from ..graph import EdgeSet
 from ..neighbors import Space
 from ..neighbors.kernels import mark_largest
 from ..views import Views
-from .base import KMeansClusterer, PreparedViews, estimator
+from .base import estimator
 from .checks import check_count, check_number
+from .labelling import KMeansClusterer
+from .prepared import PreparedViews
 from .progress import Progress
 
 Floats = NDArray[np.float64]

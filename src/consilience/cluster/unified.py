@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ..graph import EdgeSet, gaussian_similarity, keep_largest, standardize, symmetrize
 from ..neighbors import Space
 from ..views import Views
-from .base import KMeansClusterer, PreparedViews, estimator
+from .base import estimator
+from .labelling import KMeansClusterer
+from .prepared import PreparedViews
 from .progress import Progress
 
 Floats = NDArray[np.floating[Any]]

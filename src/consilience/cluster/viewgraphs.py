@@ -12,7 +12,9 @@ from scipy import sparse
 from ..graph import knn_graph
 from ..neighbors import Space
 from ..views import Views
-from .base import KMeansClusterer, MultiviewClusterer, PreparedViews, estimator
+from .base import MultiviewClusterer, estimator
+from .labelling import KMeansClusterer
+from .prepared import PreparedViews
 from .progress import Progress
 
 

@@ -19,7 +19,7 @@ from ..neighbors import (
     view_reliability,
 )
 from ..warned import warn
-from .base import PreparedViews
+from .prepared import PreparedViews
 
 logger = logging.getLogger(__name__)
 

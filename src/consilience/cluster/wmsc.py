@@ -16,8 +16,9 @@ from ..fusion.simplex import minimize_on_simplex
 from ..graph.eigenvectors import largest_of_matrix
 from ..graph.laplacian import NormalizedLaplacian
 from ..views import Views
-from .base import PreparedViews, estimator
+from .base import estimator
 from .checks import check_number
+from .prepared import PreparedViews
 from .spectral import SpectralEmbedding, spectral_embedding, unit_rows, without_rounding
 from .viewgraphs import ViewGraphsKMeansClusterer
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..cluster.base import precomputed_views
 from ..cluster.checks import is_positive_integer
+from ..cluster.prepared import precomputed_views
 from ..metrics import accuracy, ari, nmi
 from ..views import Views
 from .helping.agreeing import pairwise_ari

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ..cluster.base import SharedViews
+from ..cluster.prepared import SharedViews
 from ..metrics import ari, nmi
 from .subject import NOT_THESE, Floats, as_subject, check_labels, views_of
 

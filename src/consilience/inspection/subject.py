@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from ..cluster.base import precomputed_views
 from ..cluster.fusion import GraphFusion
+from ..cluster.prepared import precomputed_views
 from ..cluster.spectral import canonical_labels
 from ..fusion import FusionResult
 from ..graph import EdgeSet, keep_largest, symmetrize

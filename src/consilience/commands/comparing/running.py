@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ...cluster.base import MultiviewClusterer, PreparedViews, estimator
+from ...cluster.base import MultiviewClusterer, estimator
+from ...cluster.prepared import PreparedViews
 from ...cluster.progress import Progress
 from ...inspection.helping.agreeing import pairwise_ari
 from ...inspection.helping.subsets import draw_subsets, subset_size

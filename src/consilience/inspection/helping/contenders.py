@@ -18,7 +18,8 @@ from ...cluster import (
     SimilarityGraphFusion,
     SingleViewSpectral,
 )
-from ...cluster.base import MultiviewClusterer, PreparedViews
+from ...cluster.base import MultiviewClusterer
+from ...cluster.prepared import PreparedViews
 from ...views import Views
 from .ready import Ready
 from .subsets import Rows

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ... import threads
 from ...cluster import ConcatenatedSpectral
-from ...cluster.base import MultiviewClusterer, PreparedViews, estimator
+from ...cluster.base import MultiviewClusterer, estimator
+from ...cluster.prepared import PreparedViews
 from ...cluster.progress import Progress
 from ...neighbors import RememberingSpace
 from ...views import Views
