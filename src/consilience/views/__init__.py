@@ -1,10 +1,12 @@
 """The only door through which data enters.
 
-Everything downstream may rely on what `Views` promises: every view has the same samples in the same order,
-holds finite float64 or float32 numbers, and is a C-contiguous array or a canonical CSR matrix.
+Everything downstream may rely on what `Views` promises: every view has the same samples in the same order, is
+a C-contiguous array or a canonical CSR matrix of float64 or float32 numbers, none of them infinite, and zero
+where its mask says that a sample was not seen. Empty cells are NaN: who cannot bear them asks `check_cells`.
 """
 
 from .container import Views, as_views
+from .encoding import Encoding
 from .tables import ViewTypeError
 
-__all__ = ["ViewTypeError", "Views", "as_views"]
+__all__ = ["Encoding", "ViewTypeError", "Views", "as_views"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from typing import Any
 
@@ -16,68 +17,148 @@ from .tables import (
     index_ids,
     is_frame,
     listed,
+    plain,
     sample_place,
 )
 
+logger = logging.getLogger(__name__)
+
 
 def positions_of(owner: str, wanted: Ids, name: str, ids: Ids) -> NDArray[np.intp] | None:
-    """Return where in `ids` each wanted id is; None if they are all in place."""
-    have, want = ids.tolist(), wanted.tolist()
-    if have == want:
+    """Return where in `ids` each wanted id is; None if they are all in place; an error if they differ."""
+    positions = places(wanted, ids)
+    if positions is None:
         return None
     check_unique(ids, name)
-    at = {label: i for i, label in enumerate(have)}
-    missing, more = [label for label in want if label not in at], set(have).difference(want)
+    missing = [label for label, place in zip(wanted.tolist(), positions, strict=True) if place < 0]
+    more = set(ids.tolist()).difference(wanted.tolist())
     if missing or more:
         parts = []
         if missing:
             parts.append(f"{len(missing)} ids of {owner} are missing from {name}, for example {missing[0]!r}")
         if more:
-            first = next(label for label in have if label in more)
+            first = next(label for label in ids.tolist() if label in more)
             parts.append(f"{len(more)} ids of {name} are missing from {owner}, for example {first!r}")
-        raise ValueError(
-            f"the ids do not match: {' and '.join(parts)}. Take the common ids first, "
-            "or pass all tables with the same ids"
-        )
-    return np.array([at[label] for label in want], dtype=np.intp)
+        raise ValueError(f"the ids do not match: {' and '.join(parts)}. Pass the same ids")
+    return positions
 
 
-def _first_ids(tables: list[Table]) -> tuple[Ids | None, str]:
-    """Return the ids of the first table that has any, and whose they are."""
-    labelled = [table.ids for table in tables if table.ids is not None]
-    if labelled and set(labelled[0].tolist()) == set(range(len(labelled[0]))):
-        # Beside a shuffled index 0, 1, 2, ... the one in order is no mere count: they must be matched.
-        for table in tables:
-            table.ids = np.arange(table.values.shape[0]) if table.counted else table.ids
-    first = next((table for table in tables if table.ids is not None), None)
-    return (None, "") if first is None else (first.ids, f"view {first.name!r}")
+def places(wanted: Ids, ids: Ids) -> NDArray[np.intp] | None:
+    """Return where in `ids` each wanted id is, -1 for those that are not; None if all are in place."""
+    have, want = ids.tolist(), wanted.tolist()
+    if have == want:
+        return None
+    at = {label: i for i, label in enumerate(have)}
+    return np.array([at.get(label, -1) for label in want], dtype=np.intp)
 
 
-def align_tables(tables: list[Table], ids: Ids | None, pairwise: tuple[bool, ...]) -> Ids | None:
-    """Bring the tables into one order in place and return the ids of the samples."""
+def align_tables(tables: list[Table], ids: Ids | None, pairwise: tuple[bool, ...], join: str) -> Ids | None:
+    """Bring the tables into one order in place and return the ids of the samples.
+
+    That order is the one of `ids`, or of the first table that has ids; ids that only later tables have follow
+    (join "outer"), or only those that all have are kept ("inner").
+    """
+    if join not in ("outer", "inner"):
+        raise ValueError(f"join must be 'outer' or 'inner', got {join!r}")
     given, owner = ids is not None, "sample_ids"
     if not given:
-        ids, owner = _first_ids(tables)
+        ids, owner = _joined_ids(tables, join)
     for table, square in zip(tables, pairwise, strict=True):
         if ids is not None and table.ids is not None:
-            rows = positions_of(owner, ids, f"view {table.name!r}", table.ids)
-            columns = rows if square else None
-            if square and table.column_ids is not None:
-                columns = positions_of(owner, ids, f"the columns of view {table.name!r}", table.column_ids)
-            table.reorder(rows, columns)
+            _place_samples(table, square, owner, ids, strict=given)
     sizes = {f"view {table.name!r}": table.values.shape[0] for table in tables}
-    if given and ids is not None:
-        sizes["sample_ids"] = len(ids)
+    if ids is not None:
+        sizes = {"sample_ids" if given else "the samples with ids": len(ids)} | sizes
+    loose = [table.name for table in tables if table.ids is None]
     if len(set(sizes.values())) > 1:
+        if ids is not None and not given:
+            wrong = next(name for name in loose if sizes[f"view {name!r}"] != len(ids))
+            n = sizes[f"view {wrong!r}"]
+            raise ValueError(
+                f"{owner} has sample ids, but view {wrong!r} has none, and its {n} rows cannot be the "
+                f"{len(ids)} samples of the others: give it ids"
+            )
         counts = ", ".join(f"{name} has {n}" for name, n in sizes.items())
         raise ValueError(f"the views must have the same samples, but their numbers of rows differ: {counts}")
-    loose = [table.name for table in tables if table.ids is None]
     if ids is not None and loose and not given:
         warn(
             f"{owner} has sample ids, but {listed(loose)} has none: "
             "its rows are taken to be in the same order",
         )
     return ids
+
+
+def _joined_ids(tables: list[Table], join: str) -> tuple[Ids | None, str]:
+    """Return the ids of all tables that have any, joined, and whose are the first."""
+    _count_in(tables)
+    labelled = [(table.name, table.ids) for table in tables if table.ids is not None]
+    if not labelled:
+        return None, ""
+    name, first = labelled[0]
+    order = dict.fromkeys(first.tolist())
+    own = [set(ids.tolist()) for _, ids in labelled]
+    if all(one == own[0] for one in own):
+        return first, f"view {name!r}"
+    _check_common(labelled, own)
+    if join == "inner":
+        common = set.intersection(*own)
+        kept = [label for label in order if label in common]
+        if not kept:
+            raise ValueError("the views have no sample id in common: nothing is left of an inner join")
+    else:
+        for _, ids in labelled[1:]:
+            order |= dict.fromkeys(ids.tolist())
+        kept = list(order)
+        lacking = ", ".join(
+            f"{name!r} lacks {len(kept) - len(one)}" for (name, _), one in zip(labelled, own, strict=True)
+        )
+        logger.info("joined %d sample ids; of these %s", len(kept), lacking)
+    same_type = all(ids.dtype.kind == first.dtype.kind and ids.dtype.kind in "iuU" for _, ids in labelled)
+    joined = np.array(kept) if same_type else np.fromiter(kept, dtype=object, count=len(kept))
+    return joined, f"view {name!r}"
+
+
+def _count_in(tables: list[Table]) -> None:
+    """Take the index 0, 1, 2, ... of a frame for ids if other frames have parts of it as theirs."""
+    longest = max((table.values.shape[0] for table in tables if table.counted), default=0)
+    labelled = [table.ids for table in tables if table.ids is not None]
+    if longest and labelled and all(ids.dtype.kind in "iu" for ids in labelled):
+        if all(len(ids) and ids.min() >= 0 and ids.max() < longest for ids in labelled):
+            for table in tables:
+                table.ids = np.arange(table.values.shape[0]) if table.counted else table.ids
+
+
+def _check_common(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None:
+    """Refuse a table that shares no id with any other: these are other ids, not other samples."""
+    for i, (name, ids) in enumerate(labelled):
+        others = set[Any]().union(*own[:i], *own[i + 1 :])
+        if own[i] & others:
+            continue
+        other = next(iter(others))
+        as_text = {str(label) for label in own[i]} & {str(label) for label in others}
+        hint = "; they differ in type: make all of them text, or all numbers" if as_text else ""
+        raise ValueError(
+            f"view {name!r} shares no sample id with the other views: it has {plain(ids[0])!r} and so on, "
+            f"the others have {plain(other)!r}{hint}"
+        )
+
+
+def _place_samples(table: Table, square: bool, owner: str, ids: Ids, strict: bool) -> None:
+    """Bring the rows of a table, and its columns if it is pairwise, into the order of the ids."""
+    assert table.ids is not None
+    if strict and (more := set(table.ids.tolist()).difference(ids.tolist())):
+        first = next(label for label in table.ids.tolist() if label in more)
+        raise ValueError(
+            f"{len(more)} ids of view {table.name!r} are missing from {owner}, for example {first!r}; add "
+            "them, or leave these rows out"
+        )
+    if square and table.column_ids is not None:
+        columns = positions_of(
+            f"view {table.name!r}", table.ids, f"the columns of view {table.name!r}", table.column_ids
+        )
+        table.reorder(None, columns)
+    rows = places(ids, table.ids)
+    table.reorder(rows, rows if square else None)
 
 
 def check_pairwise(pairwise: Any, tables: list[Table]) -> tuple[bool, ...]:
@@ -98,6 +179,7 @@ def check_pairwise(pairwise: Any, tables: list[Table]) -> tuple[bool, ...]:
                         f"got {name!r}"
                     )
             flags = tuple(name in given for name in names)
+    flags = tuple(flag or table.graph is not None for flag, table in zip(flags, tables, strict=True))
     for table, square in zip(tables, flags, strict=True):
         n, d = table.values.shape
         if square and n != d:
@@ -108,8 +190,8 @@ def check_pairwise(pairwise: Any, tables: list[Table]) -> tuple[bool, ...]:
     return flags
 
 
-def check_mask(mask: Any, n: int, names: tuple[str, ...], ids: Ids | None) -> NDArray[np.bool_] | None:
-    """Return the mask in the order of samples and views, or None if it hides nothing."""
+def check_mask(mask: Any, n: int, names: tuple[str, ...], ids: Ids | None) -> NDArray[np.bool_]:
+    """Return the mask in the order of samples and views."""
     seen: NDArray[Any] = np.array(mask)
     if seen.dtype != np.bool_ or seen.shape != (n, len(names)):
         raise ValueError(
@@ -125,9 +207,17 @@ def check_mask(mask: Any, n: int, names: tuple[str, ...], ids: Ids | None) -> ND
             None if labels is None else positions_of("names", np.array(names), "the columns of mask", labels)
         )
         seen = seen if columns is None else seen[:, columns]
-    lost = np.flatnonzero(~seen.any(axis=1))
+    return seen
+
+
+def joint_mask(seen: list[NDArray[np.bool_] | None], n: int, ids: Ids | None) -> NDArray[np.bool_] | None:
+    """Return which view has seen which sample, None if all have seen all; somebody must have seen each."""
+    if all(one is None for one in seen):
+        return None
+    mask = np.stack([np.ones(n, dtype=bool) if one is None else one for one in seen], axis=1)
+    lost = np.flatnonzero(~mask.any(axis=1))
     if lost.size:
         raise ValueError(
             f"{sample_place(int(lost[0]), ids)} is seen by no view ({lost.size} such in all): leave it out"
         )
-    return None if seen.all() else seen
+    return None if mask.all() else mask

@@ -5,32 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .alignment import (
-    align_tables,
-    check_mask,
-    check_pairwise,
-    positions_of,
-)
-from .conversion import (
-    Array,
-    take_samples,
-    to_floats,
-)
-from .tables import (
-    Ids,
-    Table,
-    check_names,
-    is_sparse,
-    listed,
-    read_ids,
-    read_table,
-    split_views,
-)
+from .alignment import align_tables, check_mask, check_pairwise, joint_mask, positions_of
+from .conversion import Array, check_cells, is_finite, take_samples, to_floats
+from .encoding import Encoding
+from .reading import is_annotated, read_table, split_views
+from .tables import Ids, Table, check_names, is_sparse, listed, read_ids
 
 
 class Views:
@@ -44,9 +28,12 @@ class Views:
     data : list, tuple, mapping, array, sparse matrix, DataFrame or Views
         The views, each 2-D with one row per sample. A single 2-D array, sparse matrix, DataFrame or list of
         rows is one view. The index of a DataFrame holds sample ids, unless it merely counts 0, 1, 2, ...;
-        rows are matched by id, in the order of the first view that has ids. Nothing is copied that is
-        already in order, and the input is never changed. Entries must be numbers; an array of objects is
-        taken if all of them are.
+        rows are matched by id, in the order of the first view that has ids. A polars DataFrame has ids if
+        `id_column` names them. Nothing is copied that is already in order, and the input is never changed.
+        Entries must be numbers; an array of objects is taken if all of them are. Columns of a DataFrame may
+        also be text or categories. A `GraphView` is a graph, an AnnData or MuData several views.
+        A row of NaN is a sample that the view has not seen; single NaN are empty cells, which only some
+        metrics bear.
     names : sequence of str, optional
         Names of the views; by default the keys of a mapping, otherwise ``view_0``, ``view_1``, ...
     sample_ids : sequence, optional
@@ -56,7 +43,16 @@ class Views:
         matched by ids and names. What a view holds for a sample that it has not seen is replaced by zeros.
     pairwise : bool, collection of str or sequence of bool, default=False
         Which views hold distances or similarities between the samples, so that taking samples takes rows
-        and columns: all or none, their names, or one flag per view.
+        and columns: all or none, their names, or one flag per view. Graphs always do.
+    join : {"outer", "inner"}, default="outer"
+        What to do with ids that not all views have. "outer": keep them, those of the first view first; a view
+        has not seen the samples that it lacks. "inner": keep the samples that all views with ids have.
+    id_column : str, optional
+        Column of the DataFrames that holds the sample ids, instead of the index.
+    kinds : mapping from names of views, optional
+        What columns are where their type does not tell, such as numbers that are codes: for a view a mapping
+        from columns to ``"numeric"``, ``"categorical"`` or ``"ordinal"``, one such for each column, or one
+        for all.
 
     Attributes
     ----------
@@ -72,6 +68,10 @@ class Views:
         Which views are matrices between samples.
     feature_names : tuple of (ndarray of str or None)
         Column names of each view that came as a DataFrame with names.
+    encodings : tuple of (Encoding or None)
+        What the columns of a view are and what their codes stand for, if not all are numbers.
+    graphs : tuple of ("similarity", "distance" or None)
+        What the weights are of a view that came as a graph.
 
     Notes
     -----
@@ -89,6 +89,17 @@ class Views:
     ['d', 'a']
     >>> views["colour"][0]
     array([1., 0., 0., 0.])
+
+    Tables are joined by id; who is not in a table has not been seen by that view:
+
+    >>> import pandas as pd
+    >>> size = pd.DataFrame({"height": [1.0, 2.0, 3.0]}, index=["ant", "bee", "cat"])
+    >>> colour = pd.DataFrame({"red": [0.5, 0.1, 0.7]}, index=["cat", "ant", "dog"])
+    >>> joined = Views({"size": size, "colour": colour})
+    >>> joined
+    Views(4 samples: 'size' 4 x 1 float64, 25% missing, 'colour' 4 x 1 float64, 25% missing)
+    >>> joined.sample_ids.tolist(), joined.mask[:, 1].tolist()
+    (['ant', 'bee', 'cat', 'dog'], [True, False, True, True])
     """
 
     names: tuple[str, ...]
@@ -97,6 +108,8 @@ class Views:
     mask: NDArray[np.bool_] | None
     pairwise: tuple[bool, ...]
     feature_names: tuple[Ids | None, ...]
+    encodings: tuple[Encoding | None, ...]
+    graphs: tuple[str | None, ...]
 
     def __init__(
         self,
@@ -106,36 +119,65 @@ class Views:
         sample_ids: Iterable[Any] | None = None,
         mask: Any = None,
         pairwise: bool | Collection[str] | Collection[bool] = False,
+        join: Literal["outer", "inner"] = "outer",
+        id_column: str | None = None,
+        kinds: Mapping[str, Any] | None = None,
     ) -> None:
         ids = None if sample_ids is None else read_ids(sample_ids)
-        if isinstance(data, Views):
-            if ids is not None and data.sample_ids is not None:
-                order = positions_of("sample_ids", ids, "the Views given", data.sample_ids)
-                data = data if order is None else data[order]
-            self.names = check_names(names, data.names, keyed=True)
-            tables = [Table(*view) for view in zip(self.names, data.arrays, data.feature_names, strict=True)]
-            ids = data.sample_ids if ids is None else ids
-            mask = data.mask if mask is None else mask
-            pairwise = data.pairwise if pairwise is False else pairwise
+        given = data if isinstance(data, Views) else None
+        if given is not None:
+            if ids is not None and given.sample_ids is not None:
+                order = positions_of("sample_ids", ids, "the Views given", given.sample_ids)
+                given = given if order is None else given[order]
+            self.names = check_names(names, given.names, keyed=True)
+            tables = given._tables(self.names)
+            ids = given.sample_ids if ids is None else ids
+            mask = given.mask if mask is None else mask
+            pairwise = given.pairwise if pairwise is False else pairwise
         else:
-            keys, raw = split_views(data)
+            if is_annotated(data):
+                keys, raw, ids, mask = _annotated(data, ids, mask)
+            else:
+                keys, raw = split_views(data)
             self.names = check_names(names, keys, keyed=isinstance(data, Mapping))
-            tables = [read_table(name, view) for name, view in zip(self.names, raw, strict=True)]
+            tables = [read_table(name, view, id_column) for name, view in zip(self.names, raw, strict=True)]
+            if id_column is not None and all(table.ids is None or table.counted for table in tables):
+                raise ValueError(f"no view has the column {id_column!r} that id_column names")
+        for name, declared in ({} if kinds is None else dict(kinds)).items():
+            if name not in self.names:
+                raise ValueError(f"kinds names the view {name!r}; the views are {listed(self.names)}")
+            tables[self.names.index(name)].declare(declared)
         self.pairwise = check_pairwise(pairwise, tables)
-        self.sample_ids = align_tables(tables, ids, self.pairwise)
+        self.sample_ids = align_tables(tables, ids, self.pairwise, join)
         n_samples = tables[0].values.shape[0]
-        self.mask = None if mask is None else check_mask(mask, n_samples, self.names, self.sample_ids)
-        if isinstance(data, Views) and data.mask is not None:
-            # What was hidden is zeros by now, and must not come back as if it were data.
-            if self.mask is None or (self.mask & ~data.mask).any():
+        seen = [table.seen for table in tables]
+        if mask is not None:
+            shown = check_mask(mask, n_samples, self.names, self.sample_ids)
+            if given is not None and given.mask is not None and (shown & ~given.mask).any():
+                # What was hidden is zeros by now, and must not come back as if it were data.
                 raise ValueError(
                     "mask shows samples that the Views given hides: start from the original data"
                 )
-        self.arrays = tuple(
-            to_floats(table, self.seen(i), self.pairwise[i], self.sample_ids)
-            for i, table in enumerate(tables)
-        )
+            seen = [
+                column if one is None else column & one for column, one in zip(shown.T, seen, strict=True)
+            ]
+        converted = [
+            to_floats(table, None if one is None or one.all() else one, square, self.sample_ids)
+            for table, one, square in zip(tables, seen, self.pairwise, strict=True)
+        ]
+        self.arrays = tuple(values for values, _ in converted)
+        self.mask = joint_mask([one for _, one in converted], n_samples, self.sample_ids)
         self.feature_names = tuple(table.feature_names() for table in tables)
+        self.encodings = tuple(table.encoding for table in tables)
+        self.graphs = tuple(table.graph for table in tables)
+
+    def _tables(self, names: tuple[str, ...]) -> list[Table]:
+        """Return the views as tables again, under these names."""
+        parts = zip(names, self.arrays, self.feature_names, self.encodings, self.graphs, strict=True)
+        return [
+            Table(name, array, columns, encoding=encoding, graph=graph)
+            for name, array, columns, encoding, graph in parts
+        ]
 
     @property
     def n_samples(self) -> int:
@@ -181,9 +223,27 @@ class Views:
         new.arrays = tuple(self.arrays[i] for i in picked)
         new.pairwise = tuple(self.pairwise[i] for i in picked)
         new.feature_names = tuple(self.feature_names[i] for i in picked)
+        new.encodings = tuple(self.encodings[i] for i in picked)
+        new.graphs = tuple(self.graphs[i] for i in picked)
         if self.mask is not None:
-            new.mask = check_mask(self.mask[:, picked], self.n_samples, new.names, self.sample_ids)
+            new.mask = joint_mask([self.mask[:, i] for i in picked], self.n_samples, self.sample_ids)
         return new
+
+    def check_cells(self, view: int | str) -> None:
+        """Raise a ValueError that names the first empty cell of a view.
+
+        Examples
+        --------
+        >>> from consilience.views import Views
+        >>> views = Views({"size": [[1.0, 2.0], [float("nan"), 3.0]]})
+        >>> views.check_cells("size")
+        Traceback (most recent call last):
+        ValueError: view 'size', row 1, column 0 holds NaN (in all 1 NaN in this view): ...
+        """
+        i = self._number(view)
+        table = Table(self.names[i], self.arrays[i], self.feature_names[i])
+        if not is_finite(self.arrays[i]):
+            check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
     def fingerprint(self) -> str:
         """Return a hash of names, shapes, values and what is seen, to tell whether data are the same.
@@ -203,6 +263,10 @@ class Views:
                 digest.update(np.ascontiguousarray(part).data)
         if self.mask is not None:
             digest.update(np.ascontiguousarray(self.mask).data)
+        if any(encoding is not None for encoding in self.encodings):
+            digest.update(repr(self.encodings).encode())
+        if any(graph is not None for graph in self.graphs):
+            digest.update(repr(self.graphs).encode())
         return digest.hexdigest()
 
     def _number(self, view: int | str) -> int:
@@ -262,9 +326,21 @@ class Views:
             density = f" sparse ({array.nnz / (n * d):.2g} filled)" if is_sparse(array) else ""
             seen = self.seen(i)
             missing = "" if seen is None else f", {1 - seen.mean():.0%} missing"
-            square = " pairwise" if self.pairwise[i] else ""
+            square = f" {self.graphs[i]} graph" if self.graphs[i] else " pairwise" if self.pairwise[i] else ""
+            if (encoding := self.encodings[i]) is not None:
+                square = f" ({sum(kind != 'numeric' for kind in encoding.kinds)} categorical)"
             parts.append(f"{name!r} {n} x {d} {array.dtype}{density}{square}{missing}")
         return f"Views({self.n_samples} samples: {', '.join(parts)})"
+
+
+def _annotated(data: Any, ids: Any, mask: Any) -> tuple[list[str], list[Any], Any, Any]:
+    """Return names, views, ids and mask of an AnnData or MuData, which says all of them itself."""
+    if ids is not None or mask is not None:
+        raise ValueError("an AnnData or MuData has sample ids and missing samples of its own: pass only it")
+    from .annotated import read_annotated
+
+    names, arrays, ids, mask = read_annotated(data)
+    return list(names), list(arrays), ids, mask
 
 
 def as_views(X: Any) -> Views:

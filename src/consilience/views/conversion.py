@@ -23,8 +23,13 @@ Array: TypeAlias = Any  # a C-contiguous ndarray, or a canonical csr_array or cs
 _BLOCK = 1 << 16  # entries looked at together when searching for NaN, so that no large temporary is made
 
 
-def to_floats(table: Table, seen: NDArray[np.bool_] | None, square: bool, ids: Ids | None) -> Array:
-    """Return a view's values as finite floats, those of unseen samples replaced by zeros."""
+def to_floats(
+    table: Table, seen: NDArray[np.bool_] | None, square: bool, ids: Ids | None
+) -> tuple[Array, NDArray[np.bool_] | None]:
+    """Return a view's values as floats, zeros where a sample was not seen, and which samples it has seen.
+
+    A row that holds nothing but NaN is a sample that was not seen; single NaN stay.
+    """
     values = table.values
     kind = values.dtype.kind
     if kind == "c":
@@ -34,21 +39,68 @@ def to_floats(table: Table, seen: NDArray[np.bool_] | None, square: bool, ids: I
         if kind not in "biuf":
             raise ViewTypeError(f"view {table.name!r} is sparse and holds {values.dtype}, which is no number")
         values = _canonical(values)
-        values = values if seen is None else _without(values, seen, square)
-    else:
-        values = values.astype(object) if kind not in "biuf" else values if seen is None else values.copy()
+    elif kind not in "biuf":
+        values = values.astype(object)
+        gone = _empty_rows(values)
+        if gone.any():
+            seen = ~gone if seen is None else seen & ~gone
         if seen is not None:
             values[~seen] = 0
-            if square:
-                values[:, ~seen] = 0
-        if kind not in "biuf":
-            values = _numbers(table, values, ids)
+        values = _numbers(table, values, ids)
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinity, which is then found
         if not is_sparse(values):
             values = np.require(values, dtype=dtype, requirements=["C", "A"])
         elif values.dtype != dtype:
             values = values.astype(dtype)
-    _check_finite(values, lambda i, j: table.place(i, j, ids))
+    if not is_finite(values):
+        empty = _nan_rows(values, square)
+        if empty.any():
+            seen = ~empty if seen is None else seen & ~empty
+    if seen is not None and not seen.all():
+        values = _hidden(values, seen, square)
+    if not is_finite(values):
+        check_cells(values, lambda i, j: table.place(i, j, ids), allow_nan=True)
+    return values, seen
+
+
+def is_finite(values: Array) -> bool:
+    """Say whether the sum is finite: one pass without temporaries; one that overflows is looked at later."""
+    flat = values.data if is_sparse(values) else values.reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(flat.sum()))
+
+
+def _empty_rows(entries: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say which rows of objects hold nothing but None and NaN."""
+
+    def is_empty(entry: Any) -> bool:
+        return entry is None or (isinstance(entry, (float, np.floating)) and bool(np.isnan(entry)))
+
+    return np.array([all(map(is_empty, row)) for row in entries], dtype=bool)
+
+
+def _nan_rows(values: Array, square: bool) -> NDArray[np.bool_]:
+    """Say which samples have nothing but NaN: as rows, and as columns too if the view is pairwise."""
+    n, d = values.shape
+    if is_sparse(values):
+        rows = np.repeat(np.arange(n), np.diff(values.indptr))
+        counts = np.bincount(rows[np.isnan(values.data)], minlength=n)
+        return np.asarray(counts == d)
+    nans = np.isnan(values)
+    if square:  # the distance to oneself may be known
+        np.fill_diagonal(nans, True)
+        return np.asarray(nans.all(axis=1) & nans.all(axis=0)) if n > 1 else np.zeros(1, dtype=bool)
+    return np.asarray(nans.all(axis=1))
+
+
+def _hidden(values: Array, seen: NDArray[np.bool_], square: bool) -> Array:
+    """Return a copy with zeros for samples that were not seen, as rows and (if square) as columns."""
+    if is_sparse(values):
+        return _without(values, seen, square)
+    values = values.copy()
+    values[~seen] = 0
+    if square:
+        values[:, ~seen] = 0
     return values
 
 
@@ -84,17 +136,15 @@ def _numbers(table: Table, entries: NDArray[Any], ids: Ids | None) -> NDArray[np
         raise ValueError(f"view {table.name!r} holds an integer that is too large for a float") from None
 
 
-def _check_finite(values: Any, place: Callable[[int, int], str]) -> None:
+def check_cells(values: Any, place: Callable[[int, int], str], *, allow_nan: bool) -> None:
+    """Raise a ValueError that says where the first infinity is, or the first NaN if that is not allowed."""
     flat = values.data if is_sparse(values) else values.reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(flat.sum()):  # one pass without temporaries; a sum that overflows is looked at below
-            return
     first, n_nan, n_inf = -1, 0, 0
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]
-        bad = np.flatnonzero(~np.isfinite(block))
-        nans = int(np.isnan(block[bad]).sum())
-        n_nan, n_inf = n_nan + nans, n_inf + bad.size - nans
+        infinite, nans = np.isinf(block), np.isnan(block)
+        n_nan, n_inf = n_nan + int(nans.sum()), n_inf + int(infinite.sum())
+        bad = np.flatnonzero(infinite if allow_nan else infinite | nans)
         first = start + int(bad[0]) if first < 0 and bad.size else first
     if first < 0:
         return
@@ -104,9 +154,10 @@ def _check_finite(values: Any, place: Callable[[int, int], str]) -> None:
         i, j = divmod(first, values.shape[1])
     value = "NaN" if np.isnan(flat[first]) else "infinity" if flat[first] > 0 else "-infinity"
     counts = " and ".join(f"{n} {what}" for n, what in ((n_nan, "NaN"), (n_inf, "infinity")) if n)
+    advice = ", or take a metric that bears empty cells (metric='gower')" if n_nan and not n_inf else ""
     raise ValueError(
         f"{place(i, j)} holds {value} (in all {counts} in this view): fill in or drop such entries, "
-        "or hide the sample from this view with mask"
+        f"or hide the sample from this view with mask{advice}"
     )
 
 

@@ -1,16 +1,17 @@
-"""Reading: from whatever a user passes to one table per view, its values still as they came."""
+"""One view on its way in: its values as they came, its labels, and how messages speak of them."""
 
 from __future__ import annotations
 
-import numbers
 import reprlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from .encoding import Encoding, declare, declared_kinds
 
 Ids: TypeAlias = NDArray[Any]
 
@@ -34,19 +35,33 @@ class Table:
     ids: Ids | None = None
     column_ids: Ids | None = None  # which sample each column belongs to, should the view be pairwise
     counted: bool = False  # a DataFrame whose index is 0, 1, 2, ...
+    encoding: Encoding | None = None  # what its columns are, if not all are numbers
+    graph: str | None = None  # "similarity" or "distance", if it came as a graph
+    seen: NDArray[np.bool_] | None = None  # which of all samples it has; None: all
 
     def place(self, i: int, j: int, ids: Ids | None) -> str:
         """Say where an entry stands, for messages."""
-        column = j if self.columns is None else repr(_plain(self.columns[j]))
+        column = j if self.columns is None else repr(plain(self.columns[j]))
         return f"view {self.name!r}, {sample_place(i, ids)}, column {column}"
 
     def reorder(self, rows: Ids | None, columns: Ids | None) -> None:
-        """Bring rows and columns into the order given by positions."""
+        """Bring rows and columns into the order given by positions, -1 for a sample that is not there."""
         values = self.values.tocsr() if is_sparse(self.values) else self.values
+        if rows is not None and (rows < 0).any():
+            self.seen = rows >= 0  # what stands in the other rows from now on is never looked at
+            rows = np.maximum(rows, 0)
         values = values if rows is None else values[rows]
+        columns = None if columns is None else np.maximum(columns, 0)
         self.values = values if columns is None else values[:, columns]
         if columns is not None and self.columns is not None:
             self.columns = self.columns[columns]
+
+    def declare(self, kinds: Any) -> None:
+        """Take columns for what the user says they are."""
+        if is_sparse(self.values):
+            raise ValueError(f"kinds: view {self.name!r} is sparse, and its columns can only be numbers")
+        found = declared_kinds(kinds, self.columns, self.values.shape[1], self.name)
+        self.values, self.encoding = declare(self.values, self.encoding, found, self.name)
 
     def feature_names(self) -> Ids | None:
         """Return the column names if they are names."""
@@ -54,13 +69,14 @@ class Table:
         return self.columns if named else None
 
 
-def _plain(label: Any) -> Any:
+def plain(label: Any) -> Any:
+    """Return a label as Python has it, for messages."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def sample_place(i: int, ids: Ids | None) -> str:
     """Say which sample this is: its id if it has one."""
-    return f"row {i}" if ids is None else f"sample {_plain(ids[i])!r}"
+    return f"row {i}" if ids is None else f"sample {plain(ids[i])!r}"
 
 
 def listed(labels: Iterable[object]) -> str:
@@ -78,25 +94,6 @@ def is_frame(data: Any) -> bool:
     return all(hasattr(data, part) for part in ("iloc", "columns", "index"))
 
 
-def _is_row(data: Any) -> bool:
-    if isinstance(data, (list, tuple)):
-        return len(data) == 0 or not (isinstance(data[0], (list, tuple)) or getattr(data[0], "shape", None))
-    return isinstance(data, np.ndarray) and data.ndim == 1
-
-
-def split_views(data: Any) -> tuple[list[str], list[Any]]:
-    """Return default names and the views, unread."""
-    if isinstance(data, Mapping) and not is_sparse(data):  # SciPy's dok_array is both
-        names, views = [str(key) for key in data], list(data.values())
-    elif isinstance(data, (list, tuple)) and not (
-        len(data) and (all(map(_is_row, data)) or all(isinstance(entry, numbers.Number) for entry in data))
-    ):
-        names, views = [f"view_{i}" for i in range(len(data))], list(data)
-    else:
-        names, views = ["view_0"], [data]
-    return names, views
-
-
 def check_names(names: Iterable[str] | None, keys: Collection[str], keyed: bool = False) -> tuple[str, ...]:
     """Return the names of the views after checking that there is one for each."""
     found = tuple(keys) if names is None else (names,) if isinstance(names, str) else tuple(names)
@@ -112,68 +109,6 @@ def check_names(names: Iterable[str] | None, keys: Collection[str], keyed: bool 
     if keyed and found != tuple(keys) and set(found) == set(keys):
         raise ValueError("names would swap the names of the views: to reorder views use Views.select")
     return tuple(map(str, found))
-
-
-def read_table(name: str, raw: Any) -> Table:
-    """Read one view and check that it is a table with something in it."""
-    if is_sparse(raw):
-        table = Table(name, raw)
-    elif is_frame(raw):
-        table = _read_frame(name, raw)
-    else:
-        table = Table(name, _read_array(name, raw))
-    shape = table.values.shape
-    if len(shape) < 2:
-        raise ValueError(
-            f"view {name!r} must be 2-D (samples x features), but has shape {shape}. Reshape your data: "
-            "array.reshape(-1, 1) if it is a single feature, array.reshape(1, -1) if it is a single sample"
-        )
-    if len(shape) > 2:
-        raise ValueError(f"view {name!r} has shape {shape}: pass a list of 2-D arrays, one for each view")
-    for n, what in zip(shape, ("sample", "feature"), strict=True):
-        if n == 0:
-            raise ValueError(f"view {name!r}: 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
-    return table
-
-
-def _read_array(name: str, raw: Any) -> NDArray[Any]:
-    nested = isinstance(raw, (list, tuple))
-    # A Views inside a list has an __array__ too, which only tells that it is no array.
-    if hasattr(raw, "sample_ids") or not (nested or hasattr(raw, "__array__")):
-        raise ValueError(
-            f"view {name!r} is a {type(raw).__name__}, which is no view: pass 2-D arrays, sparse matrices or "
-            "DataFrames, one alone or several in a list or dict"
-        )
-    if np.ma.is_masked(raw):  # what the array hides is missing, not the number that lies underneath
-        return np.ma.filled(raw.astype(np.float64), np.nan)
-    try:
-        values = np.asarray(raw)
-    except ValueError:
-        raise ValueError(f"view {name!r} is no table: its rows differ in length") from None
-    # NumPy turns the numbers beside a string into strings, which would blame the wrong entry.
-    return np.asarray(raw, dtype=object) if nested and values.dtype.kind in "US" else values
-
-
-def _read_frame(name: str, frame: Any) -> Table:
-    dtypes = list(frame.dtypes)
-    for column, dtype in zip(frame.columns, dtypes, strict=True):
-        if hasattr(dtype, "categories"):  # its codes may look like numbers, but are names
-            raise ViewTypeError(f"view {name!r}, column {column!r} is categorical: {NUMERIC}")
-    kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
-    if kinds and all(getattr(dtype, "fill_value", None) == 0 for dtype in dtypes):
-        values = frame.sparse.to_coo()
-    elif kinds <= set("biuf"):
-        single = all(dtype.kind == "f" and getattr(dtype, "itemsize", 8) == 4 for dtype in dtypes)
-        plain = all(isinstance(dtype, np.dtype) for dtype in dtypes)
-        missing = {} if plain else {"na_value": np.nan}
-        values = frame.to_numpy(dtype=np.float32 if single else np.float64, **missing)
-    else:
-        values = frame.to_numpy(dtype=None if kinds <= set("biufc") else object)
-    ids, column_ids = index_ids(frame.index), index_ids(frame.columns)
-    if ids is not None:
-        check_unique(ids, f"the index of view {name!r}")
-    columns = np.fromiter(frame.columns, dtype=object, count=values.shape[1])
-    return Table(name, values, columns, ids, column_ids, counted=ids is None)
 
 
 def index_ids(index: Any) -> Ids | None:

@@ -1,0 +1,79 @@
+"""Reading: from whatever a user passes to one table per view, its values still as they came."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .frames import is_polars, read_frame, read_polars
+from .tables import Table, is_frame, is_sparse
+
+
+def is_annotated(data: Any) -> bool:
+    """Say whether this behaves like an AnnData or a MuData."""
+    return hasattr(data, "obs_names") and (hasattr(data, "mod") or hasattr(data, "obsm"))
+
+
+def _is_row(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return len(data) == 0 or not (isinstance(data[0], (list, tuple)) or getattr(data[0], "shape", None))
+    return isinstance(data, np.ndarray) and data.ndim == 1
+
+
+def split_views(data: Any) -> tuple[list[str], list[Any]]:
+    """Return default names and the views, unread."""
+    if isinstance(data, Mapping) and not is_sparse(data):  # SciPy's dok_array is both
+        names, views = [str(key) for key in data], list(data.values())
+    elif isinstance(data, (list, tuple)) and not (
+        len(data) and (all(map(_is_row, data)) or all(isinstance(entry, numbers.Number) for entry in data))
+    ):
+        names, views = [f"view_{i}" for i in range(len(data))], list(data)
+    else:
+        names, views = ["view_0"], [data]
+    return names, views
+
+
+def read_table(name: str, raw: Any, id_column: str | None) -> Table:
+    """Read one view and check that it is a table with something in it."""
+    if is_sparse(raw):
+        table = Table(name, raw)
+    elif is_frame(raw):
+        table = read_frame(name, raw, id_column)
+    elif is_polars(raw):
+        table = read_polars(name, raw, id_column)
+    else:
+        table = Table(name, _read_array(name, raw))
+    shape = table.values.shape
+    if len(shape) < 2:
+        raise ValueError(
+            f"view {name!r} must be 2-D (samples x features), but has shape {shape}. Reshape your data: "
+            "array.reshape(-1, 1) if it is a single feature, array.reshape(1, -1) if it is a single sample"
+        )
+    if len(shape) > 2:
+        raise ValueError(f"view {name!r} has shape {shape}: pass a list of 2-D arrays, one for each view")
+    for n, what in zip(shape, ("sample", "feature"), strict=True):
+        if n == 0:
+            raise ValueError(f"view {name!r}: 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+    return table
+
+
+def _read_array(name: str, raw: Any) -> NDArray[Any]:
+    nested = isinstance(raw, (list, tuple))
+    # A Views inside a list has an __array__ too, which only tells that it is no array.
+    if hasattr(raw, "sample_ids") or not (nested or hasattr(raw, "__array__")):
+        raise ValueError(
+            f"view {name!r} is a {type(raw).__name__}, which is no view: pass 2-D arrays, sparse matrices or "
+            "DataFrames, one alone or several in a list or dict"
+        )
+    if np.ma.is_masked(raw):  # what the array hides is missing, not the number that lies underneath
+        return np.ma.filled(raw.astype(np.float64), np.nan)
+    try:
+        values = np.asarray(raw)
+    except ValueError:
+        raise ValueError(f"view {name!r} is no table: its rows differ in length") from None
+    # NumPy turns the numbers beside a string into strings, which would blame the wrong entry.
+    return np.asarray(raw, dtype=object) if nested and values.dtype.kind in "US" else values
