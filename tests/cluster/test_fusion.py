@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.utils.estimator_checks import check_estimator
+from tests.cluster.checks import failed_checks
 
 from consilience import PAPER, DistanceGraphFusion, SimilarityGraphFusion, Views, make_multiview
+from consilience.graph import standardize
 from consilience.metrics import ari, nmi
 from consilience.testing import assert_same_partition, check_multiview_estimator
 
@@ -37,11 +38,10 @@ def hard():
 @both
 @pytest.mark.filterwarnings("ignore:Only .* clusters have samples")
 def test_scikit_learn_checks_pass_in_full(method):
-    results = check_estimator(method(), on_fail=None, on_skip=None)
-    failed = [r for r in results if r["status"] not in ("passed", "skipped")]
+    failed, skipped = failed_checks(method())
     assert not failed, failed
     # What scikit-learn itself skips: array API input, unless an environment variable is set.
-    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {"check_array_api_input"}
+    assert skipped <= {"check_array_api_input"}
 
 
 @both
@@ -199,7 +199,7 @@ def test_distances_precomputed_or_not(method, easy):
         np.testing.assert_allclose(plain.view_scales_, other.view_scales_, rtol=1e-8)
 
 
-def test_similarities_enter_sgf_as_they_are_and_dgf_refuses_them(easy):
+def test_similarities_enter_sgf_as_they_are(easy):
     arrays = list(easy.views.values())
     similarities = [np.exp(-(pairwise_distances(x) ** 2) / 20) for x in arrays]
     model = SimilarityGraphFusion(
@@ -212,8 +212,16 @@ def test_similarities_enter_sgf_as_they_are_and_dgf_refuses_them(easy):
     np.testing.assert_allclose(model.fusion_.weights_by_view[1], values / values.sum())
     thin = clone(model).fit([sparse.csr_array(s) for s in similarities])
     np.testing.assert_array_equal(model.labels_, thin.labels_)
-    with pytest.raises(ValueError, match=r"'view_0' holds similarities.*SimilarityGraphFusion"):
-        DistanceGraphFusion(n_clusters=3, metric="precomputed_similarity").fit(similarities)
+
+
+def test_similarities_enter_dgf_as_distances(easy):
+    similarities = [np.exp(-(pairwise_distances(x) ** 2) / 20) for x in easy.views.values()]
+    model = DistanceGraphFusion(n_clusters=3, metric="precomputed_similarity", n_neighbors=8, random_state=0)
+    model.fit(similarities)
+    assert_same_partition(model.labels_, easy.y)
+    values = similarities[1][model.edges_.rows, model.edges_.indices]
+    expected = standardize(1 / (1 + values / values[values > 0].mean()))
+    np.testing.assert_allclose(model.fusion_.weights_by_view[1], expected / expected.sum(), atol=1e-15)
 
 
 @both

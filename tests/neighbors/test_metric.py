@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from consilience import DistanceGraphFusion, Views
-from consilience.neighbors import metric_names, resolve_metrics
+from consilience.neighbors import (
+    is_precomputed,
+    metric_label,
+    metric_names,
+    resolve_metrics,
+    takes_categories,
+    takes_missing_cells,
+)
 from consilience.neighbors.metric import PRECOMPUTED, looks_like_counts
 
 A, B = np.arange(6.0).reshape(3, 2), np.ones((3, 4))
@@ -30,7 +37,8 @@ def test_names_are_those_one_can_pass():
     assert names[0] == "auto"
     assert len(set(names)) == len(names)
     assert {"euclidean", "cosine", "manhattan", "jaccard", "mahalanobis", *PRECOMPUTED} <= set(names)
-    assert not {"precomputed", "nan_euclidean"} & set(names)
+    assert {"gower", "nan_euclidean", "correlation"} <= set(names)
+    assert "precomputed" not in names
     for name in names:
         assert resolve_one(name, A) in names
 
@@ -87,7 +95,7 @@ def test_precomputed_is_asked_what_it_holds():
         resolve_one("precomputed", A)
 
 
-@pytest.mark.parametrize("metric", [5, None, len, [None, 3]])
+@pytest.mark.parametrize("metric", [5, None, [None, 3], ["cosine", None]])
 def test_what_is_no_name_is_refused_clearly(metric):
     with pytest.raises((TypeError, ValueError), match="metric"):
         resolve_metrics(metric, [A, B], ["a", "b"])
@@ -139,3 +147,51 @@ def test_auto_looks_at_the_samples_that_the_view_has_seen():
     views = Views([rng.random((60, 4)) + 1, rng.random((60, 4)) + 1], mask=mask)
     model = DistanceGraphFusion(n_clusters=2, metric="auto", random_state=0).fit(views)
     assert model.metrics_ == ("euclidean", "euclidean")
+
+
+def far(a, b):
+    return float(abs(a - b).sum())
+
+
+def test_a_function_is_a_metric_for_one_view_or_all():
+    assert resolve_metrics(far, [A, B], ["a", "b"]) == (far, far)
+    assert resolve_metrics(["cosine", far], [A, B], ["a", "b"]) == ("cosine", far)
+    assert resolve_metrics({"b": far, "a": "l1"}, [A, B], ["a", "b"]) == ("manhattan", far)
+
+
+def test_what_metrics_take():
+    named = set(metric_names()) - {"auto"}
+    assert {name for name in named if takes_categories(name)} == {"gower"}
+    assert {name for name in named if takes_missing_cells(name)} == {"gower", "nan_euclidean"}
+    assert {name for name in named if is_precomputed(name)} == set(PRECOMPUTED)
+    assert takes_categories(far)
+    assert takes_missing_cells(far)
+    assert not is_precomputed(far)
+
+
+def test_labels_of_metrics():
+    class Weighted:
+        def __call__(self, a, b):
+            return 0.0
+
+    assert [metric_label(one) for one in ("cosine", far, Weighted())] == ["cosine", "far", "Weighted"]
+
+
+@pytest.mark.parametrize("kinds", [("categorical", "numeric"), ("numeric", "ordinal")])
+def test_auto_is_gower_for_columns_that_are_no_numbers(kinds):
+    metrics = resolve_metrics("auto", [A, A], ["a", "b"], kinds=[None, kinds])
+    assert metrics == ("euclidean", "gower")
+    assert resolve_metrics("auto", [A], ["a"], kinds=[("numeric", "numeric")]) == ("euclidean",)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "nan_euclidean", "l1"])
+def test_categories_under_a_metric_of_numbers_name_the_column(metric):
+    kinds = [None, ("numeric", "ordinal", "categorical", "categorical")]
+    with pytest.raises(ValueError, match=r"Column 2 of view 'b' is categorical.*metric='gower'"):
+        resolve_metrics(["euclidean", metric], [A, B], ["a", "b"], kinds=kinds)
+    assert resolve_metrics(metric, [A], ["a"], kinds=[("numeric", "ordinal")]) == (resolve_one(metric, A),)
+
+
+def test_gower_and_functions_take_categories():
+    kinds = [("categorical", "numeric")] * 2
+    assert resolve_metrics(["gower", far], [A, A], ["a", "b"], kinds=kinds) == ("gower", far)

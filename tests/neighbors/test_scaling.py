@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from consilience.neighbors.scaling import plan_rescaling, rescaled, standard_scaled, without_standing_apart
+from consilience.neighbors.scaling import Scaling, plan_rescaling, rescaled, without_standing_apart
 
 
 def normal(n=200, d=30, seed=0):
@@ -126,7 +126,7 @@ def test_single_precision_stays():
     x = normal().astype(np.float32)
     x[:, 0] *= 1e4
     assert rescaled(x, plan_rescaling(x, "euclidean")).dtype == np.float32
-    assert standard_scaled(x, None).dtype == np.float32
+    assert Scaling.standard(x)(x).dtype == np.float32
 
 
 def test_counts_are_recognised_beside_columns_that_stand_apart():

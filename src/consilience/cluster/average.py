@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..graph import EdgeSet
-from ..neighbors import Space
+from ..graph import EdgeKernel, EdgeSet
 from .base import estimator
+from .placing import PlacingClusterer, similarity_kernel
 from .prepared import PreparedViews
-from .unified import Floats, UnifiedGraphClusterer, edge_similarities
+from .unified import Floats
 
 
 @estimator
-class AverageGraph(UnifiedGraphClusterer):
+class AverageGraph(PlacingClusterer):
     r"""Multi-view clustering on the mean of the views' similarity graphs; nothing is learned.
 
     Each view's similarities :math:`W_i` on the shared edges are made as in `SimilarityGraphFusion` and scaled
@@ -51,12 +52,18 @@ class AverageGraph(UnifiedGraphClusterer):
     (1797,)
     """
 
-    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
-        return edge_similarities(space, edges, seen)
+    def _edge_kernel(self, kind: Literal["distance", "similarity"], values: Floats, seen: Any) -> EdgeKernel:
+        return similarity_kernel(kind, values, seen)
+
+    def _units(self, weights: Floats, seen: Any) -> Floats:
+        # The mean over the edges that a view judges, not the sum, or it would count by what it has seen.
+        counts = weights.shape[1] if seen is None else seen.sum(axis=1)
+        return np.asarray(weights.sum(axis=1) / counts)
 
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
         seen = np.ones(weights.shape, dtype=bool) if edges.seen is None else edges.seen
-        # The mean over the edges that a view judges, not the sum, or it would count by what it has seen.
-        means = weights.sum(axis=1) / seen.sum(axis=1)
         self.view_weights_ = prepared.taking_part / prepared.taking_part.sum()
-        return (weights / means[:, None]).sum(axis=0) / seen.sum(axis=0)
+        return self._unify_new(weights / self._units(weights, seen)[:, None], seen, None)
+
+    def _unify_new(self, weights: Floats, seen: NDArray[np.bool_], trust: Floats | None) -> Floats:
+        return np.asarray(weights.sum(axis=0) / seen.sum(axis=0))

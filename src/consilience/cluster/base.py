@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 from abc import abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -12,19 +14,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from .. import threads
-from ..neighbors import Space, as_space, resolve_metrics
+from ..neighbors import resolve_metrics, takes_missing_cells
 from ..neighbors.scaling import (
-    Rescaling,
-    plan_rescaling,
-    rescaled,
-    standard_scaled,
     thinned,
     without_standing_apart,
 )
 from ..views import Views
-from ..warned import keep_warnings, warn
-from .checks import check_choice, check_count, check_range, is_positive_integer
+from ..warned import keep_warnings
+from .checks import check_choice, check_count, is_positive_integer
 from .prepared import PreparedViews, SharedViews, precomputed_views
+from .preparing import prepare_views
 from .progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -33,6 +32,7 @@ SCALES = ("none", "auto", "standard")
 NEIGHBOR_SEARCHES = ("exact",)
 # n_neighbors="auto": so much of the mean cluster size, within these bounds.
 SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
+USUAL_CLUSTERS = 8  # the default; what n_neighbors="auto" goes by while the number is not known
 Class = TypeVar("Class")
 
 
@@ -54,7 +54,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     its fit has, and implements `_fit_views`, which sets the fitted attributes, `labels_` among them.
     """
 
-    n_clusters: int = 8
+    n_clusters: int | Literal["auto"] = USUAL_CLUSTERS
     n_neighbors: int | Literal["auto"] = "auto"
     metric: Any = "auto"
     scale: str = "none"
@@ -63,6 +63,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     random_state: Any = None
     verbose: bool = False
 
+    _ends_with_graph: ClassVar[bool] = False  # whether it comes to one graph and clusters that, in any way
     _takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
     _takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
 
@@ -91,6 +92,33 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
         return self
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write the fitted model to a file that `consilience.load` reads, here or on another machine.
+
+        An open format without pickle: a ZIP archive of arrays and a description in JSON. The same fit
+        always gives the same bytes. A `callback` is not kept, with a warning; a metric that is a function
+        is refused.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write it, such as ``"fit.consilience"``.
+        force : bool, default=False
+            Whether to replace a file that exists.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        See Also
+        --------
+        consilience.load : Reads it.
+        """
+        from .saving import save  # only now: it knows all systems, and they this module
+
+        return save(self, path, force=force)
 
     def _fit(self, X: Any) -> None:
         shared = X if isinstance(X, SharedViews) else None
@@ -134,8 +162,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     def _check_parameters(self, views: Views) -> None:
         """Raise a ValueError for the first parameter that does not fit the data."""
         n = views.n_samples
-        c = self.n_clusters
-        check_count("n_clusters", c)
+        c = self._resolve_n_clusters()
         if n < 2:
             raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
         if c > n:
@@ -146,10 +173,14 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         parts = _seen_parts(views)
         if self.scale == "auto":  # what will be rescaled does not say what the view is
             parts = [
-                part if square else without_standing_apart(thinned(part))
-                for part, square in zip(parts, views.pairwise, strict=True)
+                part if square or encoding is not None else without_standing_apart(thinned(part))
+                for part, square, encoding in zip(parts, views.pairwise, views.encodings, strict=True)
             ]
-        self.metrics_ = resolve_metrics(self.metric, parts, views.names)
+        kinds = [None if encoding is None else encoding.kinds for encoding in views.encodings]
+        self.metrics_ = resolve_metrics(self.metric, parts, views.names, kinds, views.graphs)
+        for i, metric in enumerate(self.metrics_):
+            if not takes_missing_cells(metric):
+                views.check_cells(i)
         self._check_views(views)
 
     def _check_views(self, views: Views) -> None:
@@ -169,11 +200,29 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 "SimilarityGraphFusion, or pass distances with metric='precomputed_distance'."
             )
 
+    def _resolve_n_clusters(self) -> int:
+        """Return the number of clusters, for "auto" one to begin with; keep it in `n_clusters_`."""
+        c: Any = self.n_clusters
+        if isinstance(c, str):
+            check_choice("n_clusters", c, ("auto",), "an integer")
+            if not self._ends_with_graph:
+                raise ValueError(
+                    f"{type(self).__name__} needs the number of clusters to begin with, so n_clusters cannot "
+                    "be 'auto'; use SimilarityGraphFusion or DistanceGraphFusion, or find it with "
+                    "select_n_clusters on their graph_."
+                )
+            self.n_clusters_ = 1  # until it is found
+        else:
+            check_count("n_clusters", c)
+            self.n_clusters_ = int(c)
+        return self.n_clusters_
+
     def _resolve_n_neighbors(self, n: int) -> int:
         k = self.n_neighbors
         if isinstance(k, str):
             check_choice("n_neighbors", k, ("auto",), "an integer")
-            wanted = SHARE_OF_CLUSTER * n / self.n_clusters
+            c = USUAL_CLUSTERS if self.n_clusters == "auto" else self.n_clusters
+            wanted = SHARE_OF_CLUSTER * n / c
             return min(n - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))
         if not is_positive_integer(k):
             raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
@@ -190,68 +239,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
 
     def _prepare(self, views: Views) -> PreparedViews:
         """Make a space of each view, leaving out those that say nothing."""
-        spaces: list[Space | None] = []
-        for i, (name, array) in enumerate(views.items()):
-            seen = views.seen(i)
-            if seen is not None and seen.sum() < 2:
-                spaces.append(None)
-                continue
-            self._check_columns(views, i)
-            if not self.metrics_[i].startswith("precomputed"):
-                array = self._scaled(array, views, i, self.metrics_[i])
-            check_range(array, self.metrics_[i], name)
-            space = as_space(array, self.metrics_[i], name=name, seen=seen, sample_ids=views.sample_ids)
-            spaces.append(None if space.is_constant() else space)
-        taking_part = np.array([space is not None for space in spaces])
-        if not taking_part.any():
-            raise ValueError("Every view is constant: all samples look the same, so there are no clusters.")
-        for left_out in np.flatnonzero(~taking_part).tolist():
-            seen = views.seen(left_out)
-            if seen is not None and seen.sum() < 2:
-                reason = "has seen fewer than two samples"
-            else:
-                reason = "is constant: all samples look the same in it"
-            warn(f"View {views.names[left_out]!r} {reason}. It is left out.")
-        return PreparedViews(
-            spaces=tuple(space for space in spaces if space is not None),
-            names=tuple(name for name, part in zip(views.names, taking_part, strict=True) if part),
-            taking_part=taking_part,
-            mask=None if views.mask is None else views.mask[:, taking_part],
-            n_samples=views.n_samples,
-        )
-
-    def _scaled(self, array: Any, views: Views, i: int, metric: str) -> Any:
-        """Return a view's features on the scale asked for, to be measured by this metric."""
-        seen, name = views.seen(i), views.names[i]
-        if self.scale == "standard":
-            return standard_scaled(array, seen)
-        if self.scale == "auto":
-            array = thinned(array) if metric in ("euclidean", "cosine") else array
-            check_range(array, metric, name)
-            plan = plan_rescaling(array if seen is None else array[seen], metric)
-            if plan is not None and len(plan.features):
-                told = _told(plan, views.feature_names[i])
-                warn(f"View {name!r} {told} Pass scale='none' to leave it as it is.")
-            elif plan is not None:
-                logger.info("view %r holds counts: scale 'auto' takes their square roots", name)
-            return rescaled(array, plan)
-        return array
-
-    def _check_columns(self, views: Views, i: int) -> None:
-        """Raise a ValueError if a precomputed view's columns are samples in another order than its rows."""
-        columns, ids = views.feature_names[i], views.sample_ids
-        if (
-            not self.metrics_[i].startswith("precomputed")
-            or views.pairwise[i]
-            or columns is None
-            or ids is None
-        ):
-            return
-        if list(columns) != [str(label) for label in ids]:
-            raise ValueError(
-                f"The columns of view {views.names[i]!r} are in another order than its rows; say that it is "
-                f"a matrix between samples, Views(..., pairwise=[{views.names[i]!r}]), to match both by id."
-            )
+        return prepare_views(views, self.metrics_, self.scale)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")  # a parameter such as `lambda_` is no sign of a fit
@@ -269,20 +257,3 @@ def _seen_parts(views: Views) -> list[Any]:
         array if rows is None or not rows.any() else array[rows]
         for array, rows in zip(views.arrays, seen, strict=True)
     ]
-
-
-def _told(found: Rescaling, names: Any) -> str:
-    """Say what dominates a view and what is done about it."""
-    d = len(found.factors)
-    if found.all_features:
-        return (
-            f"is carried by about {found.n_effective:.1f} of its {d} features, those with the largest "
-            "numbers; all are brought to unit variance."
-        )
-    shown = [repr(names[f]) if names is not None else str(f) for f in found.features[:3].tolist()]
-    which = ", ".join(shown) + (", ..." if len(found.features) > 3 else "")
-    one = len(found.features) == 1
-    return (
-        f"is dominated by {len(found.features)} of its {d} features ({which}), whose spread is far above all "
-        f"others'; {'it is' if one else 'they are'} rescaled to that of the others."
-    )

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..neighbors import as_space, resolve_metrics
-from ..neighbors.scaling import plan_rescaling, rescaled, standard_scaled
+from ..neighbors import as_space, is_precomputed, metric_label, resolve_metrics
+from ..neighbors.scaling import Scaling, plan_rescaling, rescaled
 from ..views import Views
 from .base import estimator
 from .prepared import PreparedViews
@@ -115,28 +115,40 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
         if not isinstance(self.balance, bool | np.bool_):
             raise ValueError(f"balance must be True or False, got {self.balance!r}.")
         metric = self._one_metric()
-        if metric.startswith("precomputed"):
+        if is_precomputed(metric):
             raise ValueError(
                 f"metric={metric!r} says that the views are matrices between samples, which have no features "
                 "to put side by side; use another system, such as SimilarityGraphFusion or AverageGraph, or "
                 "pass the features."
             )
+        self._check_features(views)
         # "auto" is decided once for all, so it needs to see them all.
         together = concatenate(views.arrays) if metric == "auto" else views.arrays[0]
         self.metrics_ = resolve_metrics(metric, [together], [_NAME]) * views.n_views
 
-    def _one_metric(self) -> str:
+    def _check_features(self, views: Views) -> None:
+        """Raise a ValueError unless all views have features, all of them numbers, and no empty cells."""
+        for i, name in enumerate(views.names):
+            if is_precomputed(self.metrics_[i]) or views.encodings[i] is not None:
+                what = "is a graph" if is_precomputed(self.metrics_[i]) else "has columns that are no numbers"
+                raise ValueError(
+                    f"View {name!r} {what}, and ConcatenatedSpectral puts numbers side by side; use another "
+                    "system, such as SimilarityGraphFusion or AverageGraph."
+                )
+            views.check_cells(i)
+
+    def _one_metric(self) -> Any:
         given: Any = self.metric
-        if isinstance(given, str):
+        if isinstance(given, str) or callable(given):
             return given
         # Their number and names were checked when they were resolved view by view.
-        names = sorted(set(given.values() if isinstance(given, Mapping) else given))
-        if len(names) > 1:
+        metrics = sorted(set(given.values() if isinstance(given, Mapping) else given), key=metric_label)
+        if len(metrics) > 1:
             raise ValueError(
                 "ConcatenatedSpectral measures all views together by one metric, got "
-                f"{', '.join(map(repr, names))}; pass one name."
+                f"{', '.join(repr(metric_label(metric)) for metric in metrics)}; pass one name."
             )
-        return str(names[0])
+        return metrics[0]
 
     def _preparation(self) -> Any:
         return self.metrics_, self.scale, bool(self.balance)
@@ -153,14 +165,14 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
             arrays = [rescaled(array, plan_rescaling(array, metrics[0])) for array in arrays]
         x = concatenate(arrays)
         if self.scale == "standard":
-            x = standard_scaled(x, None)
+            x = Scaling.standard(x)(x)
         if self.balance:
             self._balance(x, [array.shape[1] for array in arrays], alone)
         space = as_space(x, metrics[0], name=_NAME, sample_ids=views.sample_ids)
         if space.is_constant():
             raise ValueError(
-                f"By the metric {metrics[0]!r} all samples look the same in all views together; use "
-                "'euclidean'."
+                f"By the metric {metric_label(metrics[0])!r} all samples look the same in all views "
+                "together; use 'euclidean'."
             )
         return dataclasses.replace(alone, spaces=(space,), names=(_NAME,), mask=None)
 
@@ -181,7 +193,7 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
     ) -> None:
         (self.graph_,) = graphs
-        embedding = spectral_embedding(self.graph_, self.n_clusters, random_state=random_state)
+        embedding = spectral_embedding(self.graph_, self.n_clusters_, random_state=random_state)
         self.eigenvalues_ = embedding.eigenvalues
         self.embedding_ = unit_rows(embedding.vectors)
 

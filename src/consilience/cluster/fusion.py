@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..fusion import FusionResult, Schedule, learn_consistent_graph, pose
+from ..fusion import FusionProblem, FusionResult, Schedule, fuse_new_edges, learn_consistent_graph, pose
 from ..fusion.alternation import Callback
 from ..fusion.problem import check_penalty, check_view_weights
-from ..graph import EdgeSet, fused_similarity, standardize
-from ..neighbors import Agreement, Space
+from ..graph import EdgeKernel, EdgeSet, fused_similarity, mean_distance
+from ..neighbors import Agreement
 from ..views import Views
 from .base import estimator
 from .checks import check_choice
+from .placing import PlacingClusterer, similarity_kernel
 from .prepared import PreparedViews, expand
 from .progress import Progress
-from .unified import UnifiedGraphClusterer, edge_similarities
 from .weighing import judge_views, warn_about
 
 PAPER: Mapping[str, Any] = MappingProxyType(
@@ -50,7 +50,7 @@ WEIGHTINGS = ("agreement", "uniform")
 
 
 @estimator
-class GraphFusion(UnifiedGraphClusterer):
+class GraphFusion(PlacingClusterer):
     """Common part of SGF and DGF: they differ in what is fused, and in what is made of it."""
 
     beta: float = 1.0
@@ -129,9 +129,30 @@ class GraphFusion(UnifiedGraphClusterer):
         del self._rows, self._weights
         return self._similarity(self.fusion_.fused)
 
+    def _row_trust(self) -> Floats | None:
+        return self._rows if np.any(self._rows != 1) else None
+
+    def _units(self, weights: Floats, seen: Any) -> Floats:
+        totals = weights.sum(axis=1, dtype=np.float64)
+        return np.asarray(totals if seen is None else totals / seen.mean(axis=1))
+
+    def _unify_new(self, weights: Floats, seen: NDArray[np.bool_], trust: Floats | None) -> Floats:
+        result = self.fusion_
+        problem = FusionProblem(
+            weights=weights,
+            view_weights=result.view_weights,
+            beta=float(self.params_["beta"]),
+            gamma=float(self.params_["gamma"]),
+            seen=None if seen.all() else seen,
+            names=result.view_names,
+            trust=trust,
+        )
+        schedule = Schedule(solver=result.solver, backend=self.params_["backend"])
+        return self._similarity(fuse_new_edges(problem, result.view_scales, schedule, result.n_iter))
+
     @abstractmethod
     def _similarity(self, fused: Floats) -> Floats:
-        """Return the unified similarities from what the fusion gave."""
+        """Return the unified similarities from what the fusion gave, for the edges of the fit or others."""
 
     def _schedule(self) -> Schedule:
         return Schedule(
@@ -433,8 +454,8 @@ class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put togeth
     """
     )
 
-    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
-        return edge_similarities(space, edges, seen)
+    def _edge_kernel(self, kind: Literal["distance", "similarity"], values: Floats, seen: Any) -> EdgeKernel:
+        return similarity_kernel(kind, values, seen)
 
     def _similarity(self, fused: Floats) -> Floats:
         return fused
@@ -471,11 +492,14 @@ class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
     """
     )
 
-    _takes_similarities: ClassVar[bool] = False
     _kind: ClassVar[Literal["similarity", "distance"]] = "distance"
 
-    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
-        return standardize(space.on_edges(edges), seen)
+    def _edge_kernel(self, kind: Literal["distance", "similarity"], values: Floats, seen: Any) -> EdgeKernel:
+        typical = None
+        if kind == "similarity":
+            # Not by the largest: weights with a long tail would leave nothing between edge and no edge.
+            typical = float(values[values > 0].mean()) if np.any(values > 0) else 1.0
+        return EdgeKernel.for_distances(values, seen, typical=typical)
 
     def _similarity(self, fused: Floats) -> Floats:
-        return fused_similarity(fused)
+        return fused_similarity(fused, mean_distance(self.fusion_.fused))

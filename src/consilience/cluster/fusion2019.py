@@ -226,6 +226,10 @@ class GraphFusion2019(UnifiedGraphClusterer):
     _counts_choices: ClassVar[bool]  # whether an edge weighs as much as views and directions chose it
 
     @abstractmethod
+    def _edge_weights(self, space: Space, name: str, edges: EdgeSet) -> Floats:
+        """Return what one view brings onto the edges."""
+
+    @abstractmethod
     def _similarity(self, fused: Floats, n_samples: int) -> Floats:
         """Return the unified similarities from what the fusion gave."""
 
@@ -240,13 +244,16 @@ class GraphFusion2019(UnifiedGraphClusterer):
     def _weigh_edges(self, neighbors: Sequence[Index], prepared: PreparedViews) -> tuple[EdgeSet, Floats]:
         edges, choices = unite_choices(neighbors)
         views = zip(prepared.spaces, prepared.names, strict=True)
-        weights = np.stack([self._edge_weights(space, name, edges, None) for space, name in views])
+        weights = np.stack([self._edge_weights(space, name, edges) for space, name in views])
         return edges, weights * choices if self._counts_choices else weights
 
     def _distances(self, space: Space, name: str, edges: EdgeSet) -> Floats:
-        """Return the distances that 2019 uses: squared, but of text the cosine distances as they are."""
+        """Return the distances that 2019 uses: squared, but of text the cosine distances as they are.
+
+        So are correlation distances, the cosine distances of centred rows.
+        """
         squared = space.on_edges(edges)
-        return np.sqrt(squared) if self._metric_of[name] == "cosine" else squared
+        return np.sqrt(squared) if self._metric_of[name] in ("cosine", "correlation") else squared
 
     def _unify(self, weights: Any, edges: EdgeSet, prepared: PreparedViews) -> Floats:
         result = fuse_2019(weights, beta=self.beta, gamma=self.gamma, max_iter=self.max_iter)
@@ -363,7 +370,7 @@ class SimilarityGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, pu
 
     _counts_choices: ClassVar[bool] = True
 
-    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
+    def _edge_weights(self, space: Space, name: str, edges: EdgeSet) -> Floats:
         if space.kind == "similarity":
             return np.asarray(space.on_edges(edges), dtype=np.float64)
         mean = space.mean_over_pairs() or 1.0
@@ -427,7 +434,7 @@ class DistanceGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, put 
     def _n_listed(self) -> int:
         return max(self.n_neighbors_ - 1, 1)
 
-    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
+    def _edge_weights(self, space: Space, name: str, edges: EdgeSet) -> Floats:
         return self._distances(space, name, edges)
 
     def _similarity(self, fused: Floats, n_samples: int) -> Floats:

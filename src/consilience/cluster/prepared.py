@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..neighbors import RememberingSpace, Space
+from ..neighbors import RememberingSpace, Space, is_precomputed
+from ..neighbors.scaling import Scaling
 from ..views import Views
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class PreparedViews:
         Which sample each has seen.
     n_samples : int
         Number of samples.
+    scalings : tuple of Scaling
+        What was done to the features of each.
     """
 
     spaces: tuple[Space, ...]
@@ -40,6 +43,7 @@ class PreparedViews:
     taking_part: NDArray[np.bool_]
     mask: NDArray[np.bool_] | None
     n_samples: int
+    scalings: tuple[Scaling, ...] = ()
 
     def expand(self, values: NDArray[Any], absent: float = 0.0) -> NDArray[Any]:
         """Give the views that were left out their place back, on the last axis, with this value."""
@@ -54,6 +58,7 @@ class PreparedViews:
             names=tuple(self.names[i] for i in chosen),
             taking_part=expand(kept, self.taking_part, False),
             mask=None if self.mask is None else self.mask[:, chosen],
+            scalings=tuple(self.scalings[i] for i in chosen) if self.scalings else (),
         )
 
 
@@ -106,11 +111,11 @@ class SharedViews:
 def precomputed_views(metric: Any, X: Any) -> Any:
     """Say which views are matrices between samples, as far as metric and data tell before they are read."""
     if isinstance(metric, str):
-        return metric.startswith("precomputed_")
+        return is_precomputed(metric)
     if isinstance(metric, Mapping):
-        given = [name for name, one in metric.items() if str(one).startswith("precomputed_")]
+        given = [name for name, one in metric.items() if is_precomputed(one)]
         return [name for name in given if isinstance(X, Mapping) and name in X]
     if isinstance(metric, Iterable) and isinstance(X, list | tuple | Mapping):
-        flags = [str(one).startswith("precomputed_") for one in metric]
+        flags = [is_precomputed(one) for one in metric]
         return flags if len(flags) == len(X) else False
     return False

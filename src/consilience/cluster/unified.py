@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph import EdgeSet, gaussian_similarity, keep_largest, standardize, symmetrize
-from ..neighbors import Space
+from ..graph import EdgeSet, keep_largest, symmetrize
 from ..views import Views
 from .base import estimator
-from .labelling import KMeansClusterer
+from .labelling import GraphClusterer
 from .prepared import PreparedViews
 from .progress import Progress
 
@@ -20,7 +19,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 @estimator
-class UnifiedGraphClusterer(KMeansClusterer):
+class UnifiedGraphClusterer(GraphClusterer):
     """Neighbours of each view, their union as shared edges, one graph on these, spectral clustering.
 
     A subclass says what a view brings onto the edges, and how that becomes one graph.
@@ -29,8 +28,10 @@ class UnifiedGraphClusterer(KMeansClusterer):
     _takes_missing: ClassVar[bool] = True
 
     @abstractmethod
-    def _edge_weights(self, space: Space, name: str, edges: EdgeSet, seen: Any) -> Floats:
-        """Return what one view brings onto the edges."""
+    def _weigh_edges(
+        self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews
+    ) -> tuple[EdgeSet, Floats]:
+        """Return the edges that the views share, and what each view brings onto them (v, n_edges)."""
 
     @abstractmethod
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
@@ -45,18 +46,6 @@ class UnifiedGraphClusterer(KMeansClusterer):
     def _n_listed(self) -> int:
         """Return how many neighbours of each sample a view names."""
         return self.n_neighbors_
-
-    def _weigh_edges(
-        self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews
-    ) -> tuple[EdgeSet, Floats]:
-        """Return the edges that the views share, and what each view brings onto them (v, n_edges)."""
-        edges = EdgeSet.union(neighbors, prepared.mask)
-        judged = [None] * len(prepared.spaces) if edges.seen is None else list(edges.seen)
-        weights = [
-            self._edge_weights(space, name, edges, seen)
-            for space, name, seen in zip(prepared.spaces, prepared.names, judged, strict=True)
-        ]
-        return edges, np.stack(weights)
 
     def _fit_views(
         self, prepared: PreparedViews, random_state: np.random.RandomState, progress: Progress
@@ -76,12 +65,3 @@ class UnifiedGraphClusterer(KMeansClusterer):
 
     def _n_stages(self, views: Views) -> int:
         return views.n_views + 6
-
-
-def edge_similarities(space: Space, edges: EdgeSet, seen: Any) -> Floats:
-    """Return a view's similarities on the edges: Gaussian in its standardised squared distances.
-
-    Similarities that the user brought are taken as they are.
-    """
-    values = space.on_edges(edges)
-    return values if space.kind == "similarity" else gaussian_similarity(standardize(values, seen), seen)

@@ -1,6 +1,6 @@
 """The paper's heart: the model, its solver, and fusion for people who bring graphs."""
 
-from .alternation import RoundInfo, Schedule, learn_consistent_graph
+from .alternation import RoundInfo, Schedule, fuse_new_edges, learn_consistent_graph
 from .functional import consistent_graph, fuse_graphs
 from .problem import FusionProblem, objective, pose
 from .result import FusionResult
@@ -13,6 +13,7 @@ __all__ = [
     "Schedule",
     "consistent_graph",
     "fuse_graphs",
+    "fuse_new_edges",
     "learn_consistent_graph",
     "minimize_on_simplex",
     "objective",

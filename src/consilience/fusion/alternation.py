@@ -140,6 +140,43 @@ def learn_consistent_graph(
     return result
 
 
+def fuse_new_edges(
+    problem: FusionProblem, scales: Vector, schedule: Schedule, n_rounds: int
+) -> NDArray[np.floating[Any]]:
+    """Fuse other edges with the scales that a fusion has found.
+
+    Given the scales, what becomes of an edge depends on its own values alone: the rounds are those of
+    `learn_consistent_graph` without the update of the scales.
+
+    Parameters
+    ----------
+    problem : FusionProblem
+        The new edges, with each view's weights in the units of the fusion: divided by what its own were.
+    scales : ndarray of shape (v,)
+        What it found.
+    schedule : Schedule
+        Its solver and back end.
+    n_rounds : int
+        How many rounds it took.
+
+    Returns
+    -------
+    ndarray of shape (n_edges,)
+        The fused values.
+    """
+    run = _Run(problem, schedule)
+    run.scales = scales
+    run.backend.start(run.state, scales)
+    for _ in range(max(n_rounds - 1, 0)):
+        if schedule.solver == "exact":
+            run.exact_round()
+        else:
+            run.dca_round()
+    if schedule.solver == "exact":
+        run.fuse()
+    return run.collect()[1]
+
+
 class _Run:
     """One run: the back end's state, the scales, and the objective per round."""
 

@@ -12,11 +12,13 @@ from scipy import sparse
 
 from .. import threads
 from ..graph.edges import EdgeSet
+from ..views import GraphView, graph_view
+from ..views.graphs import looks_like_graph
 from .alternation import Schedule, learn_consistent_graph
 from .problem import pose
 from .result import FusionResult
 
-Graph = Any  # a square SciPy sparse graph or a dense array
+Graph = Any  # a square SciPy sparse graph or a dense array, a GraphView, a graph of networkx or igraph
 
 
 def consistent_graph(
@@ -123,10 +125,11 @@ def fuse_graphs(
     ----------
     graphs : sequence of graphs or mapping from names to graphs
         SciPy sparse matrices (or dense arrays, whose non-zero entries are the edges) of one shape
-        (n, n); they may be directed.
+        (n, n); they may be directed. Or `GraphView`, or graphs of networkx or igraph, over the same nodes,
+        which are matched by name and stand in the order of the first graph.
     kind : {"similarity", "distance"}
         What the entries are. It must be said, because an edge that a graph lacks has similarity 0, but
-        certainly not distance 0.
+        certainly not distance 0. A `GraphView` of the other kind is an error.
     fill : {"max", "unseen"}, default=None
         What to do when distance graphs have different edges. None refuses; ``"max"`` gives an absent
         edge the largest distance in that graph; ``"unseen"`` says that the graph does not judge it.
@@ -153,7 +156,7 @@ def fuse_graphs(
         raise ValueError(f"fill must be None, 'max' or 'unseen', got {fill!r}.")
     if kind == "similarity" and fill is not None:
         raise ValueError("fill is for distances: an edge that a similarity graph lacks has similarity 0.")
-    names, matrices = _as_graphs(graphs)
+    names, matrices = _as_graphs(graphs, kind)
     edges = EdgeSet.from_support(matrices)
     if edges.n_edges == 0:
         raise ValueError("The graphs have no edges.")
@@ -168,11 +171,11 @@ def fuse_graphs(
 
 
 def _as_graphs(
-    graphs: Sequence[Graph] | Mapping[str, Graph],
+    graphs: Sequence[Graph] | Mapping[str, Graph], kind: Literal["similarity", "distance"]
 ) -> tuple[tuple[str, ...], list[sparse.csr_array]]:
     if isinstance(graphs, Mapping) and not sparse.issparse(graphs):
         names, items = tuple(map(str, graphs)), list(graphs.values())
-    elif sparse.issparse(graphs) or (isinstance(graphs, np.ndarray) and graphs.ndim == 2):
+    elif _is_graph(graphs) or sparse.issparse(graphs) or getattr(graphs, "ndim", 0) == 2:
         raise ValueError("graphs must be a list or a mapping of graphs; for one graph pass [graph].")
     else:
         if isinstance(graphs, str) or not isinstance(graphs, Iterable):
@@ -181,6 +184,7 @@ def _as_graphs(
         names = tuple(f"view_{i}" for i in range(len(items)))
     if not items:
         raise ValueError("There are no graphs to fuse.")
+    items = _in_one_order(names, items, kind)
     matrices: list[sparse.csr_array] = []
     for name, item in zip(names, items, strict=True):
         try:
@@ -198,6 +202,41 @@ def _as_graphs(
             )
         matrices.append(matrix)
     return names, matrices
+
+
+def _is_graph(item: Any) -> bool:
+    return isinstance(item, GraphView) or looks_like_graph(item)
+
+
+def _in_one_order(
+    names: tuple[str, ...], items: list[Any], kind: Literal["similarity", "distance"]
+) -> list[Any]:
+    """Return graphs that name their nodes as matrices, all in the order of the first; others as they are."""
+    order: list[Any] | None = None
+    first, result = "", []
+    for name, item in zip(names, items, strict=True):
+        if not _is_graph(item):
+            result.append(item)
+            continue
+        try:
+            view = graph_view(item, kind=kind)
+        except ValueError as error:
+            raise ValueError(f"Graph {name!r}: {error}.") from None
+        nodes = None if view.nodes is None else view.nodes.tolist()
+        if nodes is None or nodes == order:
+            result.append(view.matrix)
+            continue
+        if order is None:
+            first, order = name, nodes
+        at = {node: i for i, node in enumerate(nodes)}
+        if lonely := sorted(set(order) ^ set(nodes), key=str):
+            raise ValueError(
+                f"Only one of the graphs {first!r} and {name!r} has the node {lonely[0]!r}. Give all "
+                "graphs all nodes; or put them into Views, where a layer may lack some, and fit a model."
+            )
+        rows = [at[node] for node in order]
+        result.append(view.matrix[rows][:, rows])
+    return result
 
 
 def _pattern(matrix: sparse.csr_array) -> sparse.csr_array:

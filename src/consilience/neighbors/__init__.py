@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,38 @@ from scipy import sparse
 
 from .agreement import Agreement, fair_lists, view_agreement
 from .features import DenseSpace, SparseSpace
+from .function import FunctionSpace
+from .gower import GowerSpace, NanEuclideanSpace
+from .graphs import graph_distances
 from .matrices import MetricSpace, PrecomputedSpace
-from .metric import PRECOMPUTED, metric_names, resolve_metrics
+from .metric import (
+    is_precomputed,
+    metric_label,
+    metric_names,
+    resolve_metrics,
+    takes_categories,
+    takes_missing_cells,
+)
 from .reliability import ViewReliability, row_reliability, view_reliability
 from .remembering import RememberingSpace
 from .scaling import thinned
-from .spaces import SeenSpace, Space
+from .spaces import CrossSpace, SeenSpace, Space
 
 __all__ = [
     "Agreement",
+    "CrossSpace",
     "RememberingSpace",
     "Space",
     "ViewReliability",
     "as_space",
     "fair_lists",
+    "is_precomputed",
+    "metric_label",
     "metric_names",
     "resolve_metrics",
     "row_reliability",
+    "takes_categories",
+    "takes_missing_cells",
     "view_agreement",
     "view_reliability",
 ]
@@ -36,26 +52,29 @@ _SPARSE_METRICS = ("manhattan", "haversine")  # beside Euclidean and cosine
 
 def as_space(
     array: Any,
-    metric: str,
+    metric: Any,
     *,
     name: str = "view",
     seen: NDArray[np.bool_] | None = None,
     sample_ids: NDArray[Any] | None = None,
+    kinds: Sequence[str] | None = None,
 ) -> Space:
-    """Return a view as a space with one of the metrics of `metric_names`.
+    """Return a view as a space with one of the metrics of `metric_names`, or with a function.
 
     Parameters
     ----------
     array : ndarray or CSR of shape (n, d)
         Features, or an n x n matrix for the precomputed metrics.
-    metric : str
-        A resolved name: not ``"auto"``.
+    metric : str or callable
+        A resolved name: not ``"auto"``; or a function of two rows, called for each pair and direction.
     name : str, default="view"
         For messages.
     seen : ndarray of bool of shape (n,), default=None
         Which samples the view has seen; None: all.
     sample_ids : ndarray of shape (n,), default=None
         Names of the samples, for messages; None: their numbers.
+    kinds : sequence of {"numeric", "categorical", "ordinal"}, default=None
+        What each column is, for ``"gower"``; None: all are numbers.
 
     Examples
     --------
@@ -64,13 +83,17 @@ def as_space(
     >>> space.nearest(1).ravel()
     array([1, 0, 3, 2], dtype=int32)
     """
+    square = is_precomputed(metric)
     if seen is not None and not seen.all():
         # A view that has seen nobody is a space of its first sample, who has no neighbours either.
         members = np.flatnonzero(seen) if seen.any() else np.zeros(1, dtype=int)
-        inside = array[members][:, members] if metric in PRECOMPUTED else array[members]
-        ids = None if sample_ids is None else sample_ids[members]
-        return SeenSpace(as_space(inside, metric, name=name, sample_ids=ids), seen)
-    if metric in PRECOMPUTED:
+        inside = array[members][:, members] if square else array[members]
+        ids = members if sample_ids is None else sample_ids[members]
+        space = as_space(inside, metric, name=name, sample_ids=ids, kinds=kinds)
+        return SeenSpace(space, seen, square)
+    if metric == "graph_distance":
+        return graph_distances(array, name)
+    if square:
         return _precomputed(array, metric, name, sample_ids)
     if metric in ("euclidean", "cosine"):
         cosine = metric == "cosine"
@@ -78,12 +101,27 @@ def as_space(
         return SparseSpace(array, cosine) if sparse.issparse(array) else DenseSpace(array, cosine)
     if sparse.issparse(array) and metric not in _SPARSE_METRICS:
         raise ValueError(
-            f"The metric {metric!r} does not take the sparse view {name!r}; "
+            f"The metric {metric_label(metric)!r} does not take the sparse view {name!r}; "
             "use 'euclidean', 'cosine' or 'manhattan', or make the view dense."
         )
+    return _measured(array, metric, name, None if sample_ids is None else sample_ids.tolist(), kinds)
+
+
+def _measured(
+    array: Any, metric: Any, name: str, ids: Sequence[Any] | None, kinds: Sequence[str] | None
+) -> Space:
+    """Return features as a space with a metric that is neither Euclidean nor cosine."""
+    if callable(metric):
+        return FunctionSpace(array, metric, name, ids)
+    if metric == "gower":
+        return GowerSpace(array, kinds, name, ids)
+    if metric == "nan_euclidean":
+        return NanEuclideanSpace(array, name, ids)
+    if metric == "correlation":
+        return DenseSpace(array, cosine=True, centered=True)
     if metric == "haversine" and array.shape[1] != 2:
         raise ValueError(f"The metric 'haversine' takes 2 features, view {name!r} has {array.shape[1]}.")
-    return MetricSpace(array, metric, name)
+    return MetricSpace(array, metric, name, ids)
 
 
 def _without_rounding_errors(distances: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Euclidean and cosine distance on features, dense or sparse."""
+"""Euclidean and cosine distance on features, dense or sparse; correlation, the cosine of centred rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from scipy import sparse
 
 from .. import threads
 from . import kernels
-from .spaces import Edges, Floats, Index, row_blocks, rows_are_equal, sparse_rows_are_equal
+from .rows import as_queries, centered_rows, sparse_unit_rows, unit_rows
+from .searching import DenseRows, filled_up, nearest_dense, nearest_sparse
+from .spaces import Edges, Floats, Index, cross_edges, rows_are_equal, sparse_rows_are_equal
 
 
 class DenseSpace:
-    """Euclidean or cosine distance on dense features.
+    """Euclidean or cosine distance on dense features, or correlation distance.
 
     Parameters
     ----------
@@ -23,78 +25,67 @@ class DenseSpace:
         Features.
     cosine : bool
         Whether to measure 1 - cos. The distance to and from a row of zeros is 1.
+    centered : bool, default=False
+        Whether to subtract from each row its mean, which makes the cosine the correlation of two rows. The
+        distance to and from a constant row is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = DenseSpace(np.array([[0.0], [1.0], [3.0]]), cosine=False)
+    >>> space.nearest(1).ravel()
+    array([1, 0, 1], dtype=int32)
+    >>> space.beside(np.array([[2.5]])).nearest(2)
+    array([[2, 1]], dtype=int32)
     """
 
     kind: Literal["distance"] = "distance"
 
-    def __init__(self, x: Floats, cosine: bool) -> None:
-        self.cosine = cosine
-        self.x: Floats = x
-        self.blank: NDArray[np.bool_] = np.zeros(len(x), dtype=bool)
-        if cosine:
-            self.x, self.blank = _unit_rows(x)
+    def __init__(self, x: Floats, cosine: bool, centered: bool = False) -> None:
+        self.cosine, self.centered, self.dtype = cosine, centered, x.dtype
+        self.x, self.blank = self._measured(np.ascontiguousarray(x))
+
+    def _measured(self, x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the rows whose differences are measured, and which of them have no direction."""
+        if not self.cosine:
+            return x, np.zeros(len(x), dtype=bool)
+        return unit_rows(centered_rows(x) if self.centered else x)
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others."""
-        x32 = self._single_precision()
-        squares = np.einsum("ij,ij->i", x32, x32, dtype=np.float64)
-        squares[self.blank] = 1.0
-        lengths = np.sqrt(squares).astype(np.float32)
-        squares32 = squares.astype(np.float32)
-        # d terms in each inner product, and a few roundings in the copy, the norms and the sums.
-        terms = self.x.shape[1] + 16
-        slack = np.float32(terms * np.finfo(np.float32).eps)
-        floor = np.float32(terms * np.finfo(np.float32).tiny)
-        index = np.empty((len(x32), k), dtype=np.int32)
+        rows = self._searched(self.x, self.blank, self._shift())
+        return nearest_dense(rows, rows, k, own=True)
 
-        scratch: list[NDArray[np.float32]] = []  # used again, because fresh memory costs time to map
-
-        def search(first: int, last: int) -> None:
-            blocks = list(row_blocks(len(x32), 4, first, last))
-            longest = max(stop - start for start, stop in blocks)
-            buffer = scratch.pop() if scratch else np.empty((0, len(x32)), dtype=np.float32)
-            if len(buffer) < longest:
-                buffer = np.empty((longest, len(x32)), dtype=np.float32)
-            for start, stop in blocks:
-                products = np.matmul(x32[start:stop], x32.T, out=buffer[: stop - start])
-                kernels.select_dense(
-                    products,
-                    self.x,
-                    self.blank,
-                    squares32,
-                    lengths,
-                    slack,
-                    floor,
-                    start,
-                    k,
-                    0,
-                    stop - start,
-                    index,
-                )
-            scratch.append(buffer)
-
-        with threads.libraries_on_one_thread():
-            threads.for_ranges(search, len(x32), grain=32)
-        return index
-
-    def _single_precision(self) -> NDArray[np.float32]:
-        """Return a copy for the fast look at all pairs: distances change by a common factor at most."""
+    def _shift(self) -> tuple[Any, float]:
+        """Return what to subtract from rows, and then to divide them by, to make the most of few digits."""
         if self.cosine:
-            return self.x.astype(np.float32)
-        centered = self.x - self.x.mean(axis=0, dtype=np.float64)
-        largest = max(float(centered.max()), -float(centered.min()))
-        if largest > 0:
+            return 0.0, 1.0
+        center = self.x.mean(axis=0, dtype=np.float64)
+        highest, lowest = self.x.max(axis=0) - center, self.x.min(axis=0) - center
+        return center, max(float(highest.max()), -float(lowest.min())) or 1.0
+
+    def _searched(self, x: Floats, blank: NDArray[np.bool_], shift: tuple[Any, float]) -> DenseRows:
+        """Return rows with their copies for the fast look: distances change by a common factor at most."""
+        if self.cosine:
+            return DenseRows.of(x, blank, x.astype(np.float32))
+        center, largest = shift
+        with np.errstate(over="ignore"):  # new samples may be anywhere
+            centered = x - center
             centered /= largest
-        return centered.astype(np.float32)
+            return DenseRows.of(x, blank, centered.astype(np.float32))
 
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances on the edges."""
+        return self._on_edges(self.x, self.blank, edges)
+
+    def _on_edges(self, x: Floats, blank: NDArray[np.bool_], edges: Edges) -> Floats:
+        """Return squared distances on edges from these rows to those of the space."""
         out = np.empty(len(edges.indices))
         threads.for_ranges(
             lambda a, b: kernels.edge_squares_dense(
-                self.x, self.blank, edges.indptr, edges.indices, a, b, out
+                x, blank, self.x, self.blank, edges.indptr, edges.indices, a, b, out
             ),
-            len(self.x),
+            len(x),
             grain=256,
         )
         return _half_squared(out) if self.cosine else out
@@ -113,47 +104,76 @@ class DenseSpace:
         other.x, other.blank = self.x[order], self.blank[order]
         return other
 
+    def beside(self, queries: Any) -> _DenseCross:
+        """Set new samples, with the same features, beside those of the space."""
+        return _DenseCross(self, as_queries(queries, self.x, self.dtype))
+
+
+class _DenseCross:
+    """New samples beside those of a `DenseSpace`."""
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, space: DenseSpace, queries: Floats) -> None:
+        self.space = space
+        self.x, self.blank = space._measured(queries)
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest samples of the space for each new one."""
+        space = self.space
+        shift = space._shift()
+        rows, among = (space._searched(one.x, one.blank, shift) for one in (self, space))
+        return filled_up(nearest_dense(rows, among, min(k, len(space.x)), own=False), k)
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on edges to samples of the space."""
+        edges = cross_edges(edges, len(self.x), len(self.space.x))
+        return self.space._on_edges(self.x, self.blank, edges)
+
 
 class SparseSpace:
-    """Euclidean or cosine distance on features in CSR form, which are never made dense."""
+    """Euclidean or cosine distance on features in CSR form, which are never made dense.
+
+    Parameters
+    ----------
+    x : CSR of shape (n, d)
+        Features.
+    cosine : bool
+        Whether to measure 1 - cos. The distance to and from a row of zeros is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> SparseSpace(sparse.csr_array(np.array([[0.0], [1.0], [3.0]])), cosine=False).nearest(1).ravel()
+    array([1, 0, 1], dtype=int32)
+    """
 
     kind: Literal["distance"] = "distance"
 
     def __init__(self, x: sparse.csr_array, cosine: bool) -> None:
-        self.cosine = cosine
-        self.x = x
-        self.blank: NDArray[np.bool_] = np.zeros(x.shape[0], dtype=bool)
-        if cosine:
-            self.x, self.blank = _sparse_unit_rows(x)
+        self.cosine, self.dtype = cosine, x.dtype
+        self.x, self.blank = self._measured(x)
+
+    def _measured(self, x: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+        return sparse_unit_rows(x) if self.cosine else (x, np.zeros(x.shape[0], dtype=bool))
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others."""
-        x, transpose = self.x, sparse.csr_array(self.x.T)
-        squares = _row_squares(x)
-        squares[self.blank] = 1.0
-        longest = int(np.diff(x.indptr).max(initial=0))
-        # Never so small that distances which count as equal could fall on both sides of the limit.
-        slack = max((longest + 16) * float(np.finfo(np.float64).eps), 1e-11)
-        floor = (longest + 16) * float(np.finfo(np.float64).tiny)
-        index = np.empty((x.shape[0], k), dtype=np.int32)
-        csr = (x.data, x.indices, x.indptr)
-        transposed = (transpose.data, transpose.indices, transpose.indptr)
-        threads.for_ranges(
-            lambda a, b: kernels.select_sparse(
-                csr, transposed, self.blank, squares, np.sqrt(squares), slack, floor, k, a, b, index
-            ),
-            x.shape[0],
-            grain=64,
-        )
-        return index
+        rows = (self.x, self.blank)
+        return nearest_sparse(rows, rows, k, own=True)
 
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances on the edges."""
-        x = self.x
+        return self._on_edges(self.x, self.blank, edges)
+
+    def _on_edges(self, x: sparse.csr_array, blank: NDArray[np.bool_], edges: Edges) -> Floats:
+        """Return squared distances on edges from these rows to those of the space."""
+        rows, among = ((one.data, one.indices, one.indptr) for one in (x, self.x))
         out = np.empty(len(edges.indices))
         threads.for_ranges(
             lambda a, b: kernels.edge_squares_sparse(
-                x.data, x.indices, x.indptr, self.blank, edges.indptr, edges.indices, a, b, out
+                rows, blank, among, self.blank, edges.indptr, edges.indices, a, b, out
             ),
             x.shape[0],
             grain=256,
@@ -173,6 +193,30 @@ class SparseSpace:
         other = copy.copy(self)
         other.x, other.blank = sparse.csr_array(self.x[order]), self.blank[order]
         return other
+
+    def beside(self, queries: Any) -> _SparseCross:
+        """Set new samples, with the same features, beside those of the space."""
+        return _SparseCross(self, as_queries(queries, self.x, self.dtype))
+
+
+class _SparseCross:
+    """New samples beside those of a `SparseSpace`."""
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, space: SparseSpace, queries: sparse.csr_array) -> None:
+        self.space = space
+        self.x, self.blank = space._measured(queries)
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest samples of the space for each new one."""
+        rows, among = (self.x, self.blank), (self.space.x, self.space.blank)
+        return filled_up(nearest_sparse(rows, among, min(k, self.space.x.shape[0]), own=False), k)
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on edges to samples of the space."""
+        edges = cross_edges(edges, self.x.shape[0], self.space.x.shape[0])
+        return self.space._on_edges(self.x, self.blank, edges)
 
 
 def _mean_over_pairs(x: Any, blank: NDArray[np.bool_], cosine: bool) -> float:
@@ -198,34 +242,6 @@ def _total_variance(x: Any) -> float:
     absent = n - np.bincount(x.indices, minlength=x.shape[1])
     stored = x.data - means[x.indices]
     return float((stored @ stored + absent @ means**2) / n)
-
-
-def _unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Scale rows to unit length; say which are zero and stay so."""
-    # The largest entry is taken out first: squares of very large or small numbers would not be finite.
-    largest = np.maximum(x.max(axis=1), -x.min(axis=1)).astype(np.float64)
-    blank = largest == 0
-    scaled = x / np.where(blank, 1.0, largest)[:, None]
-    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-    scaled /= np.where(blank, 1.0, norms)[:, None]
-    return scaled, blank
-
-
-def _sparse_unit_rows(x: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
-    """Scale rows to unit length; say which are zero and stay so."""
-    counts = np.diff(x.indptr)
-    largest = np.asarray(abs(x).max(axis=1).todense(), dtype=np.float64).ravel()
-    blank = largest == 0
-    data = x.data / np.repeat(np.where(blank, 1.0, largest), counts)
-    scaled = sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
-    data /= np.repeat(np.where(blank, 1.0, np.sqrt(_row_squares(scaled))), counts)
-    return scaled, blank
-
-
-def _row_squares(x: sparse.csr_array) -> NDArray[np.float64]:
-    """Return the squared norm of each row."""
-    squares = sparse.csr_array((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape)
-    return np.asarray(squares.sum(axis=1)).ravel()
 
 
 def _half_squared(squares: Floats) -> Floats:

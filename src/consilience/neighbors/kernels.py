@@ -27,34 +27,40 @@ CHUNK = 64  # columns whose minimum is looked at first, to pass them all at once
 
 
 @_njit
-def select_dense(products, x, blank, squares, lengths, slack, floor, offset, k, first, last, index):
-    """Find the k nearest rows of x for each row offset + r, r in [first, last).
+def select_dense(products, rows, among, slack, floor, far, own, offset, k, first, last, index):
+    """Find the k nearest rows of `among` for each row offset + r of `rows`, r in [first, last).
 
     Parameters
     ----------
     products : ndarray of shape (n_rows, n)
-        Approximate inner products of these rows with all rows, in some scaled and shifted copy of x.
-    x : ndarray of shape (n, d)
-        The rows themselves.
-    blank : ndarray of bool of shape (n,)
-        Rows without direction (cosine): as far from every other row as orthogonal unit vectors.
-    squares, lengths : ndarray of shape (n,)
-        Squared norm and norm of the rows in the scaled copy.
+        Approximate inner products of these rows with all of `among`, in some scaled and shifted copy.
+    rows : tuple
+        The rows themselves, of shape (m, d); which of them are blank; their norms in the scaled copy. A blank
+        row has no direction (cosine): it is as far from every other as orthogonal unit vectors.
+    among : tuple
+        The same, of n rows; and, as the last, their squared norms.
     slack, floor : float
-        An approximate squared distance errs by at most ``slack * (lengths[i] + lengths[j]) ** 2 + floor``:
+        An approximate squared distance errs by at most ``slack * (length_i + length_j) ** 2 + floor``:
         rounding, and numbers too small to be told from 0.
-    index : ndarray of shape (n, k)
+    far : float
+        Rows of this length or more have no such bounds: all others are looked at exactly.
+    own : bool
+        Whether both are the same rows, and nobody is a neighbour of itself.
+    index : ndarray of shape (m, k)
         Output.
     """
-    n, n_groups = len(squares), _number_of_groups(len(squares), k)
+    x, x_blank, x_lengths = rows
+    y, y_blank, y_lengths, y_squares = among
+    n, n_groups = len(y_squares), _number_of_groups(len(y_squares), k)
     bound = np.empty(n, products.dtype)
     lower, upper = np.empty(n_groups, products.dtype), np.empty(n_groups, products.dtype)
     smallest, distance = np.empty(k, products.dtype), np.empty(k, np.float64)
     for r in range(first, last):
         i = offset + r
-        products[r, i] = -np.inf
-        _bound_row(products[r], squares, lengths, slack, floor, i, bound, lower, upper)
-        limit = _kth_smallest(upper, smallest)
+        if own:
+            products[r, i] = -np.inf
+        _bound_row(products[r], y_squares, y_lengths, slack, floor, x_lengths[i], bound, lower, upper)
+        limit = _kth_smallest(upper, smallest) if x_lengths[i] < far else np.inf
         count = 0
         for group in range(n_groups):
             if lower[group] > limit:
@@ -62,68 +68,75 @@ def select_dense(products, x, blank, squares, lengths, slack, floor, offset, k, 
             for j in range(group, n, n_groups):
                 if bound[j] <= limit:
                     d = 2.0
-                    if not (blank[i] or blank[j]):
-                        d = squared_difference(x, i, j)
+                    if not (x_blank[i] or y_blank[j]):
+                        d = squared_difference(x, i, y, j)
                     count = _insert(distance, index[i], count, k, d, j)
 
 
 @_njit
-def select_sparse(csr, transposed, blank, squares, lengths, slack, floor, k, first, last, index):
-    """Find the k nearest rows; a matrix and its transpose each as CSR (data, indices, indptr)."""
-    data, indices, indptr = csr
-    t_data, t_indices, t_indptr = transposed
-    n, n_groups = len(squares), _number_of_groups(len(squares), k)
+def select_sparse(rows, among, slack, floor, far, own, k, first, last, index):
+    """Find the k nearest rows; as above, but nothing is needed of products, and rows are in CSR form.
+
+    `rows` begins with (data, indices, indptr), `among` with these of a matrix and of its transpose.
+    """
+    data, indices, indptr, x_blank, x_lengths = rows
+    y_data, y_indices, y_indptr, t_data, t_indices, t_indptr, y_blank, y_lengths, y_squares = among
+    n, n_groups = len(y_squares), _number_of_groups(len(y_squares), k)
     products, bound, lower, upper = np.empty(n), np.empty(n), np.empty(n_groups), np.empty(n_groups)
     smallest, distance = np.empty(k), np.empty(k)
     for i in range(first, last):
         products[:] = 0
-        for p in range(indptr[i], indptr[i + 1]):
+        near = x_lengths[i] < far  # of other rows products need not be numbers
+        for p in range(indptr[i], indptr[i + 1] if near else indptr[i]):
             column = indices[p]
             for q in range(t_indptr[column], t_indptr[column + 1]):
                 products[t_indices[q]] += np.float64(data[p]) * np.float64(t_data[q])
-        products[i] = -np.inf
-        _bound_row(products, squares, lengths, slack, floor, i, bound, lower, upper)
-        limit = _kth_smallest(upper, smallest)
+        if own:
+            products[i] = -np.inf
+        _bound_row(products, y_squares, y_lengths, slack, floor, x_lengths[i], bound, lower, upper)
+        limit = _kth_smallest(upper, smallest) if near else np.inf
         count = 0
         for j in range(n):
             if bound[j] <= limit:
                 d = 2.0
-                if not (blank[i] or blank[j]):
-                    d = sparse_squared_difference(data, indices, indptr, i, j)
+                if not (x_blank[i] or y_blank[j]):
+                    d = sparse_squared_difference(data, indices, indptr, i, y_data, y_indices, y_indptr, j)
                 count = _insert(distance, index[i], count, k, d, j)
 
 
 @_njit
-def select_given(values, offset, k, largest_allowed, first, last, index):
-    """Find the k smallest entries of each row, itself and entries above `largest_allowed` left out.
+def select_given(values, own, offset, k, largest_allowed, first, last, index):
+    """Find the k smallest entries of each row, those above `largest_allowed` left out, and if `own` itself.
 
-    Rows with fewer than k such entries are filled up with their own number.
+    Rows with fewer than k such entries are filled up with their own number, or with -1 if they have none.
     """
     distance = np.empty(k, np.float64)
     for r in range(first, last):
         i = offset + r
+        itself = i if own else -1
         count = 0
         for begin in range(0, values.shape[1], CHUNK):
             end = min(begin + CHUNK, values.shape[1])
             if count == k and _minimum(values[r], begin, end) > distance[k - 1]:
                 continue
             for j in range(begin, end):
-                if j != i and values[r, j] <= largest_allowed:
+                if j != itself and values[r, j] <= largest_allowed:
                     count = _insert(distance, index[i], count, k, values[r, j], j)
-        index[i, count:] = i
+        index[i, count:] = itself
 
 
 @_njit
-def select_largest(csr, k, first, last, index):
-    """Find the k largest positive entries of each row of a CSR matrix, itself left out; fill up as above."""
+def select_largest(csr, own, k, first, last, index):
+    """Find the k largest positive entries of each row of a CSR matrix; leave out and fill up as above."""
     data, indices, indptr = csr
     value = np.empty(k, np.float64)
     for i in range(first, last):
+        itself = i if own else -1
         count = 0
         for p in range(indptr[i], indptr[i + 1]):
-            if indices[p] != i and data[p] > 0:
+            if indices[p] != itself and data[p] > 0:
                 count = _insert(value, index[i], count, k, -np.float64(data[p]), indices[p])
-        index[i, count:] = i
+        index[i, count:] = itself
 
 
 @_njit
@@ -139,47 +152,52 @@ def mark_largest(indptr, values, k, first, last, kept):
 
 
 @_njit
-def edge_squares_dense(x, blank, indptr, indices, first, last, out):
-    """Squared differences on the edges of the rows [first, last)."""
+def edge_squares_dense(x, x_blank, y, y_blank, indptr, indices, first, last, out):
+    """Squared differences on the edges of the rows [first, last) of x to rows of y."""
     for i in range(first, last):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            out[p] = 2.0 if blank[i] or blank[j] else squared_difference(x, i, j)
+            out[p] = 2.0 if x_blank[i] or y_blank[j] else squared_difference(x, i, y, j)
 
 
 @_njit
-def edge_squares_sparse(data, columns, rows, blank, indptr, indices, first, last, out):
-    """Squared differences on the edges of the rows [first, last), for CSR features (data, columns, rows)."""
+def edge_squares_sparse(rows, blank, among, among_blank, indptr, indices, first, last, out):
+    """Squared differences on the edges of the rows [first, last), of features in CSR form."""
+    data, columns, starts = rows
+    y_data, y_columns, y_starts = among
     for i in range(first, last):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            out[p] = 2.0 if blank[i] or blank[j] else sparse_squared_difference(data, columns, rows, i, j)
+            if blank[i] or among_blank[j]:
+                out[p] = 2.0
+            else:
+                out[p] = sparse_squared_difference(data, columns, starts, i, y_data, y_columns, y_starts, j)
 
 
 @_njit
-def squared_difference(x, i, j):
-    """Squared Euclidean distance of two rows, the same to the last bit for (i, j) and (j, i)."""
+def squared_difference(x, i, y, j):
+    """Squared Euclidean distance of two rows, the same to the last bit if they change places."""
     total = 0.0
     for f in range(x.shape[1]):
-        difference = np.float64(x[i, f]) - np.float64(x[j, f])
+        difference = np.float64(x[i, f]) - np.float64(y[j, f])
         total += difference * difference
     return total
 
 
 @_njit
-def sparse_squared_difference(data, indices, indptr, i, j):
+def sparse_squared_difference(data, indices, indptr, i, y_data, y_indices, y_indptr, j):
     """Squared Euclidean distance of two rows in CSR form with sorted indices."""
-    p, p_end, q, q_end = indptr[i], indptr[i + 1], indptr[j], indptr[j + 1]
+    p, p_end, q, q_end = indptr[i], indptr[i + 1], y_indptr[j], y_indptr[j + 1]
     total = 0.0
     while p < p_end or q < q_end:
-        if q == q_end or (p < p_end and indices[p] < indices[q]):
+        if q == q_end or (p < p_end and indices[p] < y_indices[q]):
             difference = np.float64(data[p])
             p += 1
-        elif p == p_end or indices[q] < indices[p]:
-            difference = np.float64(data[q])
+        elif p == p_end or y_indices[q] < indices[p]:
+            difference = np.float64(y_data[q])
             q += 1
         else:
-            difference = np.float64(data[p]) - np.float64(data[q])
+            difference = np.float64(data[p]) - np.float64(y_data[q])
             p += 1
             q += 1
         total += difference * difference
@@ -193,12 +211,12 @@ def _number_of_groups(n, k):
 
 
 @_njit
-def _bound_row(products, squares, lengths, slack, floor, i, bound, lower, upper):
+def _bound_row(products, squares, lengths, slack, floor, own, bound, lower, upper):
     """Fill `bound` with lower bounds, `lower` and `upper` with each group's least lower and upper bound.
 
-    The squared norm of row i, common to all its distances, is left out of all of them.
+    The squared norm of the row, common to all its distances, is left out of all of them; `own` is its norm.
     """
-    n_groups, own = len(lower), lengths[i]
+    n_groups = len(lower)
     lower[:] = np.inf
     upper[:] = np.inf
     for start in range(0, len(bound), n_groups):

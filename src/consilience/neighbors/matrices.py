@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,9 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from .. import threads
 from . import kernels
-from .spaces import Edges, Floats, Index, row_blocks, rows_are_equal, sparse_rows_are_equal
+from .rows import as_queries
+from .searching import labelled, nearest_given
+from .spaces import Edges, Floats, Index, cross_edges, row_blocks, rows_are_equal, sparse_rows_are_equal
 
 
 class MetricSpace:
@@ -27,12 +30,22 @@ class MetricSpace:
         Its name. Those of yes/no features take whatever is not 0 for yes.
     name : str
         The view's name, for messages.
+    sample_ids : sequence, default=None
+        Names of the samples, for messages; None: their numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = MetricSpace(np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 0.0]]), "manhattan", "view")
+    >>> space.nearest(1).ravel()
+    array([1, 0, 0], dtype=int32)
     """
 
     kind: Literal["distance"] = "distance"
 
-    def __init__(self, x: Any, metric: str, name: str) -> None:
-        self.x, self.metric, self.name = x, metric, name
+    def __init__(self, x: Any, metric: str, name: str, sample_ids: Sequence[Any] | None = None) -> None:
+        self.x, self.metric, self.name, self.sample_ids = x, metric, name, sample_ids
+        self.dtype = x.dtype
         self.parameters: dict[str, Any] = {}
         if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
             self.x = x != 0
@@ -50,35 +63,34 @@ class MetricSpace:
             self.parameters["VI"] = np.linalg.inv(covariance)
 
     def _rows(self, start: int, stop: int) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            block = pairwise_distances(self.x[start:stop], self.x, metric=self.metric, **self.parameters)
+        block = self._distances(self.x[start:stop])
         undefined = np.isnan(block)
         undefined[np.arange(stop - start), np.arange(start, stop)] = False  # nobody asks for these
-        if undefined.any():
-            i, j = np.unravel_index(int(np.argmax(undefined)), block.shape)
-            raise ValueError(
-                f"The metric {self.metric!r} is undefined between samples {start + i} and {j} of view "
-                f"{self.name!r} (rows that are constant or all zero?). Drop them, or use another metric."
-            )
+        self._check(undefined, lambda i: f"samples {labelled(self.sample_ids, start + i)} and")
+        return block
+
+    def _distances(self, rows: Any) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            block = pairwise_distances(rows, self.x, metric=self.metric, **self.parameters)
         return np.ascontiguousarray(block, dtype=np.float64)
+
+    def _check(self, undefined: NDArray[np.bool_], sample: Callable[[int], str]) -> None:
+        if not undefined.any():
+            return
+        i, j = divmod(int(np.argmax(undefined)), undefined.shape[1])
+        raise ValueError(
+            f"The metric {self.metric!r} is undefined between {sample(i)} {labelled(self.sample_ids, j)} "
+            f"of view {self.name!r} (rows that are constant or all zero?). Drop them, or use another metric."
+        )
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others."""
-        index = np.empty((self.x.shape[0], k), dtype=np.int32)
-        for start, stop in row_blocks(self.x.shape[0], 8):
-            _select(self._rows(start, stop), start, k, np.inf, index)
-        return index
+        n = self.x.shape[0]
+        return nearest_given(self._rows, n, n, k, own=True)
 
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances on the edges."""
-        out = np.empty(len(edges.indices))
-        for start, stop in row_blocks(self.x.shape[0], 8):
-            here = slice(edges.indptr[start], edges.indptr[stop])
-            if here.start == here.stop:
-                continue
-            rows = np.repeat(np.arange(stop - start), np.diff(edges.indptr[start : stop + 1]))
-            out[here] = self._rows(start, stop)[rows, edges.indices[here]]
-        return out * out
+        return squared_on_edges(self._rows, self.x.shape[0], edges)
 
     def mean_over_pairs(self) -> float:
         """Return the mean over all pairs of the squared distances."""
@@ -98,7 +110,49 @@ class MetricSpace:
         """Return the space of the same samples in another order."""
         other = copy.copy(self)
         other.x = self.x[order]
+        ids = range(len(order)) if self.sample_ids is None else self.sample_ids
+        other.sample_ids = [ids[i] for i in order.tolist()]
         return other
+
+    def beside(self, queries: Any) -> _MetricCross:
+        """Set new samples, with the same features, beside those of the space."""
+        rows = as_queries(queries, self.x, self.dtype)
+        return _MetricCross(self, rows != 0 if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS else rows)
+
+
+class _MetricCross:
+    """New samples beside those of a `MetricSpace`."""
+
+    kind: Literal["distance"] = "distance"
+
+    def __init__(self, space: MetricSpace, queries: Any) -> None:
+        self.space, self.x = space, queries
+
+    def _rows(self, start: int, stop: int) -> Floats:
+        block = self.space._distances(self.x[start:stop])
+        self.space._check(np.isnan(block), lambda i: f"new sample {start + i} and sample")
+        return block
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest samples of the space for each new one."""
+        return nearest_given(self._rows, self.x.shape[0], self.space.x.shape[0], k, own=False)
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances on edges to samples of the space."""
+        m, n = self.x.shape[0], self.space.x.shape[0]
+        return squared_on_edges(self._rows, n, cross_edges(edges, m, n))
+
+
+def squared_on_edges(rows: Callable[[int, int], Floats], n: int, edges: Edges) -> Floats:
+    """Return the squares of distances on the edges, from a function that gives whole rows of n distances."""
+    out = np.empty(len(edges.indices))
+    for start, stop in row_blocks(n, 8, 0, len(edges.indptr) - 1):
+        here = slice(edges.indptr[start], edges.indptr[stop])
+        if here.start == here.stop:
+            continue
+        places = np.repeat(np.arange(stop - start), np.diff(edges.indptr[start : stop + 1]))
+        out[here] = rows(start, stop)[places, edges.indices[here]]
+    return out * out
 
 
 class PrecomputedSpace:
@@ -112,6 +166,13 @@ class PrecomputedSpace:
         What they are. A similarity of 0 is no edge.
     squared : bool
         Whether distances are squared already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> space = PrecomputedSpace(np.array([[0.0, 2.0], [2.0, 0.0]]), "distance", squared=False)
+    >>> space.beside(np.array([[3.0, 1.0]])).nearest(3)
+    array([[ 1,  0, -1]], dtype=int32)
     """
 
     def __init__(self, matrix: Any, kind: Literal["distance", "similarity"], squared: bool) -> None:
@@ -119,24 +180,27 @@ class PrecomputedSpace:
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others: smallest distances or largest positive similarities."""
-        n = self.matrix.shape[0]
-        index = np.empty((n, k), dtype=np.int32)
-        if sparse.issparse(self.matrix):
-            csr = (self.matrix.data, self.matrix.indices, self.matrix.indptr)
-            threads.for_ranges(lambda a, b: kernels.select_largest(csr, k, a, b, index), n, grain=1024)
+        return self._nearest(self.matrix, k, own=True)
+
+    def _nearest(self, matrix: Any, k: int, own: bool) -> Index:
+        m, n = matrix.shape
+        if sparse.issparse(matrix):
+            index = np.empty((m, k), dtype=np.int32)
+            csr = (matrix.data, matrix.indices, matrix.indptr)
+            threads.for_ranges(lambda a, b: kernels.select_largest(csr, own, k, a, b, index), m, grain=1024)
             return index
-        for start, stop in row_blocks(n, 8):
-            block = self.matrix[start:stop]
-            if self.kind == "distance":
-                _select(np.ascontiguousarray(block), start, k, np.inf, index)
-            else:
-                _select(-block, start, k, -np.finfo(block.dtype).smallest_subnormal, index)
-        return index
+        if self.kind == "distance":
+            return nearest_given(lambda a, b: np.ascontiguousarray(matrix[a:b]), m, n, k, own)
+        least = -np.finfo(matrix.dtype).smallest_subnormal
+        return nearest_given(lambda a, b: -matrix[a:b], m, n, k, own, least)
 
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances, or similarities, on the edges."""
-        rows = np.repeat(np.arange(self.matrix.shape[0]), np.diff(edges.indptr))
-        values = np.asarray(self.matrix[rows, edges.indices], dtype=np.float64).ravel()
+        return self._on_edges(self.matrix, edges)
+
+    def _on_edges(self, matrix: Any, edges: Edges) -> Floats:
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(edges.indptr))
+        values = np.asarray(matrix[rows, edges.indices], dtype=np.float64).ravel()
         return values * values if self.kind == "distance" and not self.squared else values
 
     def mean_over_pairs(self) -> float:
@@ -167,10 +231,69 @@ class PrecomputedSpace:
             sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix, self.kind, self.squared
         )
 
+    def beside(self, queries: Any) -> _PrecomputedCross:
+        """Set new samples beside those of the space, given by their distances or similarities to all these.
 
-def _select(values: Floats, start: int, k: int, largest_allowed: float, index: Index) -> None:
-    threads.for_ranges(
-        lambda a, b: kernels.select_given(values, start, k, largest_allowed, a, b, index),
-        len(values),
-        grain=32,
-    )
+        Parameters
+        ----------
+        queries : ndarray of shape (m, n), or CSR for similarities
+            Of what `kind` and `squared` say. Not negative.
+        """
+        return _PrecomputedCross(self, given_pairs(queries, self.matrix.shape[0], self.kind))
+
+
+class _PrecomputedCross:
+    """New samples beside those of a `PrecomputedSpace`."""
+
+    def __init__(self, space: PrecomputedSpace, matrix: Any) -> None:
+        self.space, self.matrix, self.kind = space, matrix, space.kind
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest samples of the space for each new one."""
+        return self.space._nearest(self.matrix, k, own=False)
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances, or similarities, on edges to samples of the space."""
+        return self.space._on_edges(self.matrix, cross_edges(edges, *self.matrix.shape))
+
+
+def given_pairs(queries: Any, n: int, kind: Literal["distance", "similarity"]) -> Any:
+    """Return what new samples are to the n samples of a space, checked: finite, and not negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> given_pairs(np.array([[1.0, -2.0]]), 2, "distance")
+    Traceback (most recent call last):
+    ...
+    ValueError: New sample 0 has the distance -2 to sample 1; distances must be finite and not negative.
+    """
+    is_sparse = sparse.issparse(queries)
+    if is_sparse and kind == "distance":
+        raise ValueError(
+            "The distances of new samples are in a sparse matrix, where an absent entry would mean distance "
+            "0; pass them dense."
+        )
+    queries = sparse.csr_array(queries, dtype=np.float64) if is_sparse else np.asarray(queries, np.float64)
+    if queries.ndim != 2 or queries.shape[1] != n:
+        raise ValueError(
+            f"New samples are given by {queries.shape[-1]} numbers each, one for each of the {n} samples of "
+            "the view is needed."
+        )
+    if kind == "distance":  # computing distances leaves tiny numbers below 0
+        tiny = 1e-12 * queries.max(axis=1, initial=0.0)[:, None]
+        queries = np.where((queries < 0) & (queries >= -tiny), 0.0, queries)
+    values = queries.data if is_sparse else queries.ravel()
+    bad = ~((values >= 0) & (values < np.inf))
+    if bad.any():
+        place = int(np.argmax(bad))
+        if is_sparse:
+            i, j = int(np.searchsorted(queries.indptr, place, side="right")) - 1, int(queries.indices[place])
+        else:
+            i, j = divmod(place, n)
+        many = "distances" if kind == "distance" else "similarities"
+        raise ValueError(
+            f"New sample {i} has the {kind} {values[place]:.6g} to sample {j}; {many} must be finite and not "
+            "negative."
+        )
+    return queries

@@ -12,59 +12,161 @@ from .scaling import looks_like_counts
 
 logger = logging.getLogger(__name__)
 
-PRECOMPUTED = ("precomputed_distance", "precomputed_squared_distance", "precomputed_similarity")
+PRECOMPUTED = (
+    "precomputed_distance",
+    "precomputed_squared_distance",
+    "precomputed_similarity",
+    "graph_distance",
+)
 # The model works on squared distances, so squared Euclidean needs no second squaring.
 _ALIASES = {"l2": "euclidean", "sqeuclidean": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
-_UNFIT = {"precomputed", "nan_euclidean"}
+_UNFIT = {"precomputed"}
+
+
+def is_precomputed(metric: Any) -> bool:
+    """Say whether a view with this metric is a matrix between samples.
+
+    Examples
+    --------
+    >>> is_precomputed("precomputed_distance"), is_precomputed("euclidean"), is_precomputed(max)
+    (True, False, False)
+    """
+    return isinstance(metric, str) and metric in PRECOMPUTED
+
+
+def takes_missing_cells(metric: Any) -> bool:
+    """Say whether the metric bears empty cells; of a function we must believe it.
+
+    Examples
+    --------
+    >>> takes_missing_cells("gower"), takes_missing_cells("euclidean")
+    (True, False)
+    """
+    return callable(metric) or metric in ("gower", "nan_euclidean")
+
+
+def takes_categories(metric: Any) -> bool:
+    """Say whether the metric bears columns of categories; of a function we must believe it.
+
+    Examples
+    --------
+    >>> takes_categories("gower"), takes_categories("nan_euclidean")
+    (True, False)
+    """
+    return callable(metric) or metric == "gower"
+
+
+def metric_label(metric: Any) -> str:
+    """Return a metric's name, to show it.
+
+    Examples
+    --------
+    >>> metric_label("cosine"), metric_label(max)
+    ('cosine', 'max')
+    """
+    return metric if isinstance(metric, str) else str(getattr(metric, "__name__", type(metric).__name__))
 
 
 def metric_names() -> tuple[str, ...]:
-    """Return every metric name that is understood, ``"auto"`` first."""
+    """Return every metric name that is understood, ``"auto"`` first.
+
+    Examples
+    --------
+    >>> metric_names()[:4]
+    ('auto', 'euclidean', 'cosine', 'gower')
+    """
     others = sorted(set(VALID_METRICS["brute"]) - _UNFIT - {"euclidean", "cosine"})
-    return ("auto", "euclidean", "cosine", *PRECOMPUTED, *others)
+    return ("auto", "euclidean", "cosine", "gower", *PRECOMPUTED, *others)
 
 
 def resolve_metrics(
-    metric: str | Sequence[str] | Mapping[str, str], arrays: Sequence[Any], names: Sequence[str]
-) -> tuple[str, ...]:
-    """Return one metric name per view, with ``"auto"`` decided and aliases replaced.
+    metric: Any,
+    arrays: Sequence[Any],
+    names: Sequence[str],
+    kinds: Sequence[tuple[str, ...] | None] | None = None,
+    graphs: Sequence[str | None] | None = None,
+) -> tuple[Any, ...]:
+    """Return one metric per view, with ``"auto"`` decided and aliases replaced.
 
     Parameters
     ----------
-    metric : str or sequence of str
-        One name for all views, or one per view (a mapping from view names works too).
+    metric : str, callable, or a sequence or mapping of such
+        One for all views, or one per view (a mapping from view names works too). A callable takes two rows
+        and returns their distance.
     arrays : sequence of array or sparse matrix
         The views.
     names : sequence of str
         Their names.
+    kinds : sequence of (tuple of str or None), default=None
+        What the columns of each view are: "numeric", "categorical" or "ordinal"; None: all are numbers. With
+        a column that is not, "auto" is Gower's distance. Ranks are numbers to any metric, categories are not.
+    graphs : sequence of ("similarity", "distance" or None), default=None
+        What the weights are of a view that is a graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> arrays, names = [np.ones((3, 2)), np.zeros((3, 2))], ["sizes", "kinds"]
+    >>> resolve_metrics("auto", arrays, names, kinds=[None, ("numeric", "categorical")])
+    ('euclidean', 'gower')
     """
-    if isinstance(metric, str):
-        chosen = [metric] * len(names)
-    elif isinstance(metric, Mapping):
+    chosen = _one_for_each(metric, names)
+    kinds = [None] * len(names) if kinds is None else kinds
+    graphs = [None] * len(names) if graphs is None else graphs
+    return tuple(
+        _resolve(one, array, name, columns) if graph is None else _resolve_graph(one, graph, name)
+        for one, array, name, columns, graph in zip(chosen, arrays, names, kinds, graphs, strict=True)
+    )
+
+
+def _one_for_each(metric: Any, names: Sequence[str]) -> list[Any]:
+    """Return one metric per view, as the user gave them."""
+    if isinstance(metric, str) or callable(metric):
+        return [metric] * len(names)
+    if isinstance(metric, Mapping):
         unknown = [name for name in metric if name not in names]
         if unknown or len(metric) != len(names):
             raise ValueError(
                 f"metric names the views {', '.join(map(repr, metric))}, the data has "
                 f"{', '.join(map(repr, names))}; give one metric for each."
             )
-        chosen = [metric[name] for name in names]
-    else:
-        if not isinstance(metric, Iterable):
-            raise ValueError(f"metric must be one name, or one for each view, got {metric!r}.")
-        chosen = list(metric)
-        if len(chosen) != len(names):
-            raise ValueError(
-                f"metric must be one name or one for each of the {len(names)} views, got {len(chosen)} names."
-            )
-    return tuple(_resolve(m, a, n) for m, a, n in zip(chosen, arrays, names, strict=True))
+        return [metric[name] for name in names]
+    if not isinstance(metric, Iterable):
+        raise ValueError(f"metric must be one name, or one for each view, got {metric!r}.")
+    chosen = list(metric)
+    if len(chosen) != len(names):
+        raise ValueError(
+            f"metric must be one name or one for each of the {len(names)} views, got {len(chosen)} names."
+        )
+    return chosen
 
 
-def _resolve(metric: str, array: Any, name: str) -> str:
+def _resolve(metric: Any, array: Any, name: str, kinds: tuple[str, ...] | None) -> Any:
+    if callable(metric):
+        return metric
     if not isinstance(metric, str) or metric not in metric_names():
         advice = " Say which: 'precomputed_distance', ..." if metric == "precomputed" else ""
         known = ", ".join(metric_names())
         raise ValueError(f"Unknown metric {metric!r} for view {name!r}.{advice} Known metrics: {known}.")
     if metric == "auto":
-        metric = "cosine" if looks_like_counts(array) else "euclidean"
+        if any(kind != "numeric" for kind in kinds or ()):
+            metric = "gower"
+        else:
+            metric = "cosine" if looks_like_counts(array) else "euclidean"
         logger.info("view %r: metric 'auto' is %s", name, metric)
+    if kinds is not None and "categorical" in kinds and not takes_categories(metric):
+        raise ValueError(
+            f"Column {kinds.index('categorical')} of view {name!r} is categorical, and the metric {metric!r} "
+            "takes only numbers; use metric='gower', or encode or drop the column."
+        )
     return _ALIASES.get(metric, metric)
+
+
+def _resolve_graph(metric: Any, graph: str, name: str) -> str:
+    """Return the metric of a graph, which says itself what its weights are."""
+    own = "precomputed_similarity" if graph == "similarity" else "graph_distance"
+    if metric not in ("auto", own):
+        raise ValueError(
+            f"View {name!r} is a graph of {graph}, so its metric is 'auto', not {metric_label(metric)!r}."
+        )
+    return own

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .spaces import Edges, Floats, Index, Space
+from .spaces import CrossSpace, Edges, Floats, Index, Space
 
 _EDGE_SETS = 4  # the answers for so many edge sets are kept
 
@@ -74,3 +75,7 @@ class RememberingSpace:
         if key not in self._permuted:
             self._permuted = {key: RememberingSpace(self.space.permuted(order))}
         return self._permuted[key]
+
+    def beside(self, queries: Any) -> CrossSpace:
+        """Set new samples beside those of the space; nothing is remembered of them."""
+        return self.space.beside(queries)

@@ -69,13 +69,40 @@ class Rescaling:
     roots: bool = False
 
 
-def standard_scaled(array: Any, seen: NDArray[np.bool_] | None) -> Any:
-    """Scale features to unit variance, and dense ones to zero mean; constant features become 0."""
-    rows = array if seen is None else array[seen]
-    factors = _inverse(np.sqrt(_variances(rows)))
-    if sparse.issparse(array):
-        return sparse.csr_array(array.multiply(factors[None, :]))
-    return ((array - rows.mean(axis=0, dtype=np.float64)) * factors).astype(array.dtype)
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """What was done to the features of a view, to do the same to other samples.
+
+    Attributes
+    ----------
+    plan : Rescaling or None
+        What was planned for a view that something dominates.
+    center, factors : ndarray of shape (d,), or None
+        What was taken off the features, and what they were multiplied with, to standardise them.
+    """
+
+    plan: Rescaling | None = None
+    center: Vector | None = None
+    factors: Vector | None = None
+
+    @classmethod
+    def standard(cls, rows: Any) -> Scaling:
+        """Return what gives these rows unit variance, and dense ones zero mean; constant features become 0."""
+        if sparse.issparse(rows):
+            return cls(factors=_inverse(np.sqrt(_variances(rows))))
+        if np.isnan(rows).any():  # empty cells say nothing of mean or spread
+            known = np.ma.masked_invalid(rows)
+            spread = np.ma.filled(known.std(axis=0, dtype=np.float64), 0.0)
+            return cls(center=np.ma.filled(known.mean(axis=0, dtype=np.float64), 0.0), factors=_inverse(spread))
+        return cls(center=rows.mean(axis=0, dtype=np.float64), factors=_inverse(np.sqrt(_variances(rows))))
+
+    def __call__(self, array: Any) -> Any:
+        """Return the view, or other samples of it, on the new scale."""
+        if self.factors is None:
+            return rescaled(array, self.plan)
+        if sparse.issparse(array):
+            return sparse.csr_array(array.multiply(self.factors[None, :]))
+        return ((array - (0.0 if self.center is None else self.center)) * self.factors).astype(array.dtype)
 
 
 def thinned(array: Any) -> Any:

@@ -4,6 +4,8 @@ Every space has the same methods, first of all `nearest(k)` and `on_edges(edges)
 ``"distance"`` spaces give squared distances, ``"similarity"`` spaces give similarities. Searches are
 exact; distances that agree to twelve digits count as equal, and of equal ones the lower index is nearer.
 Memory is O(n) per block of rows; nothing of size n x n is ever held, unless the user brought it.
+
+New samples are set beside those of a space: `beside(queries)` answers the same two questions about them.
 """
 
 from __future__ import annotations
@@ -48,8 +50,9 @@ class Space(Protocol):
     def mean_over_pairs(self) -> float:
         """Return the mean over all n^2 pairs, those of a sample with itself counting as 0.
 
-        The mean of what `on_edges` gives, squared distances or similarities; but for cosine that of the
-        distances 1 - cos themselves, not squared. So it has a closed form for Euclidean and cosine, O(n d).
+        The mean of what `on_edges` gives, squared distances or similarities; but for cosine, and for
+        correlation, which is the cosine of centred rows, that of the distances 1 - cos themselves, not
+        squared. So it has a closed form for these and for Euclidean, O(n d).
         """
 
     def is_constant(self) -> bool:
@@ -57,6 +60,48 @@ class Space(Protocol):
 
     def permuted(self, order: NDArray[np.intp]) -> Space:
         """Return the space of the same samples in another order."""
+
+    def beside(self, queries: Any) -> CrossSpace:
+        """Set new samples beside those of the space.
+
+        Parameters
+        ----------
+        queries : ndarray or sparse matrix of shape (m, d)
+            New samples, by the same features on the same scale; for a view that is a matrix between samples,
+            their distances or similarities to the n samples of the space, of shape (m, n).
+
+        Returns
+        -------
+        CrossSpace
+            What is said of one new sample does not depend on the others. A sample of the space that comes
+            again as a new one is at exactly what `on_edges` says from all others, and at exactly 0 from
+            itself: but under cosine and correlation a row without direction is at 1 from everybody, and by
+            a few metrics, such as Russell-Rao, samples are not at 0 from themselves.
+        """
+
+
+class CrossSpace(Protocol):
+    """New samples beside those of a space."""
+
+    @property
+    def kind(self) -> Literal["distance", "similarity"]:
+        """What `on_edges` gives."""
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest samples of the space for each new one, of shape (m, k).
+
+        The order is that of `Space.nearest`; nobody is left out. Where there are fewer than k, or fewer of
+        positive similarity, the rest is -1.
+        """
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances, or similarities, on edges from new samples to those of the space.
+
+        Parameters
+        ----------
+        edges : Edges
+            The rows of `indptr` are new samples, `indices` are samples of the space.
+        """
 
 
 def nearest_in_order(space: Space, k: int, order: NDArray[np.intp]) -> Index:
@@ -76,10 +121,12 @@ class SeenSpace:
         The samples seen, in order.
     seen : ndarray of bool of shape (n,)
         Which of all samples those are.
+    pairwise : bool, default=False
+        Whether the view is a matrix between samples: new ones are then given by what they are to all samples.
     """
 
-    def __init__(self, space: Space, seen: NDArray[np.bool_]) -> None:
-        self.space, self.seen, self.kind = space, seen, space.kind
+    def __init__(self, space: Space, seen: NDArray[np.bool_], pairwise: bool = False) -> None:
+        self.space, self.seen, self.pairwise, self.kind = space, seen, pairwise, space.kind
 
     def nearest(self, k: int) -> Index:
         """Return each sample's k nearest others; its own index where there are fewer."""
@@ -97,7 +144,7 @@ class SeenSpace:
         number = np.cumsum(self.seen) - 1  # of each sample among those seen
         counts = np.bincount(number[rows[judged]], minlength=max(int(self.seen.sum()), 1))
         # The index types of an EdgeSet, so that nothing is compiled again for others.
-        inner = _CompressedRows(
+        inner = CompressedRows(
             np.concatenate([[0], np.cumsum(counts)]), number[edges.indices[judged]].astype(np.int32)
         )
         out = np.zeros(len(edges.indices))
@@ -115,12 +162,75 @@ class SeenSpace:
     def permuted(self, order: NDArray[np.intp]) -> SeenSpace:
         """Return the space of the same samples in another order."""
         number = np.cumsum(self.seen) - 1  # of each sample among those seen
-        return SeenSpace(self.space.permuted(number[order[self.seen[order]]]), self.seen[order])
+        inner = self.space.permuted(number[order[self.seen[order]]])
+        return SeenSpace(inner, self.seen[order], self.pairwise)
+
+    def beside(self, queries: Any) -> CrossSpace:
+        """Set new samples, all of which the view has seen, beside those of the space."""
+        if self.pairwise:
+            if queries.shape[1] != len(self.seen):
+                raise ValueError(
+                    f"New samples are given by {queries.shape[1]} numbers each, one for each of the "
+                    f"{len(self.seen)} samples of the view is needed."
+                )
+            queries = queries[:, np.flatnonzero(self.seen) if self.seen.any() else [0]]
+        return _SeenCross(self.space.beside(queries), queries.shape[0], self.seen)
 
 
-class _CompressedRows:
+class _SeenCross:
+    """New samples beside those that a view has seen."""
+
+    def __init__(self, cross: CrossSpace, m: int, seen: NDArray[np.bool_]) -> None:
+        self.cross, self.m, self.seen, self.kind = cross, m, seen, cross.kind
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest samples that were seen."""
+        members = np.flatnonzero(self.seen).astype(np.int32)
+        if not len(members):
+            return np.full((self.m, k), -1, dtype=np.int32)
+        found = self.cross.nearest(k)
+        return np.where(found < 0, np.int32(-1), members[found])
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return values on the edges, 0 on those to a sample that was not seen."""
+        edges = cross_edges(edges, self.m, len(self.seen))
+        judged = self.seen[edges.indices]
+        starts = np.concatenate([[0], np.cumsum(judged)])
+        number = np.cumsum(self.seen) - 1  # of each sample among those seen
+        inner = CompressedRows(starts[edges.indptr], number[edges.indices[judged]].astype(np.int32))
+        out = np.zeros(len(judged))
+        out[judged] = self.cross.on_edges(inner)
+        return out
+
+
+class CompressedRows:
+    """Edges from new samples to those of a space, or of some of its samples only."""
+
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
         self.indptr, self.indices = indptr, indices
+
+
+def cross_edges(edges: Edges, m: int, n: int) -> CompressedRows:
+    """Return edges from m new samples to n old ones, in the index types of an EdgeSet, if they are that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edges = CompressedRows(np.array([0, 1]), np.array([7]))
+    >>> cross_edges(edges, 1, 5)
+    Traceback (most recent call last):
+    ...
+    ValueError: An edge leads to sample 7, and the view has samples 0 to 4.
+    """
+    # So that nothing is compiled again for other types.
+    indptr, indices = edges.indptr.astype(np.int64), edges.indices.astype(np.int32)
+    if len(indptr) != m + 1:
+        raise ValueError(f"The edges are of {len(indptr) - 1} new samples, there are {m}.")
+    outside = (indices < 0) | (indices >= n)
+    if outside.any():
+        at_fault = int(indices[int(np.argmax(outside))])
+        raise ValueError(f"An edge leads to sample {at_fault}, and the view has samples 0 to {n - 1}.")
+    return CompressedRows(indptr, indices)
 
 
 def row_blocks(n: int, itemsize: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:

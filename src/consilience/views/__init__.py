@@ -7,6 +7,8 @@ where its mask says that a sample was not seen. Empty cells are NaN: who cannot 
 
 from .container import Views, as_views
 from .encoding import Encoding
+from .graphs import GraphView, graph_view
+from .multiplex import multiplex
 from .tables import ViewTypeError
 
-__all__ = ["Encoding", "ViewTypeError", "Views", "as_views"]
+__all__ = ["Encoding", "GraphView", "ViewTypeError", "Views", "as_views", "graph_view", "multiplex"]

@@ -218,6 +218,7 @@ def joint_mask(seen: list[NDArray[np.bool_] | None], n: int, ids: Ids | None) ->
     lost = np.flatnonzero(~mask.any(axis=1))
     if lost.size:
         raise ValueError(
-            f"{sample_place(int(lost[0]), ids)} is seen by no view ({lost.size} such in all): leave it out"
+            f"{sample_place(int(lost[0]), ids)} is seen by no view ({lost.size} such in all): "
+            "every view hides it or holds nothing but NaN for it; leave it out"
         )
     return None if mask.all() else mask

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .frames import is_polars, read_frame, read_polars
+from .graphs import GraphView, ask_for_kind, looks_like_graph
 from .tables import Table, is_frame, is_sparse
 
 
@@ -41,6 +42,11 @@ def read_table(name: str, raw: Any, id_column: str | None) -> Table:
     """Read one view and check that it is a table with something in it."""
     if is_sparse(raw):
         table = Table(name, raw)
+    elif isinstance(raw, GraphView):
+        ids = None if raw.counted else raw.nodes
+        table = Table(name, raw.matrix, ids=ids, column_ids=ids, counted=raw.counted, graph=raw.kind)
+    elif looks_like_graph(raw):
+        raise ValueError(ask_for_kind(name, raw))
     elif is_frame(raw):
         table = read_frame(name, raw, id_column)
     elif is_polars(raw):

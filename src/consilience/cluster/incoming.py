@@ -1,0 +1,181 @@
+"""The door for new samples: any of the views of a fit, each as it was then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from ..neighbors import is_precomputed, takes_missing_cells
+from ..views import Encoding, Views
+from ..views.encoding import recoded
+from .prepared import SharedViews
+
+if TYPE_CHECKING:
+    from .base import MultiviewClusterer
+
+
+@dataclass(frozen=True, eq=False)
+class ViewForm:
+    """What a view of new samples must look like.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    n_features : int
+        Number of features; of a matrix between samples, of samples.
+    metric : str or callable
+        What it is measured by.
+    feature_names : ndarray or None
+        Names of its columns, if it had any.
+    encoding : Encoding or None
+        What its columns are, if not all were numbers.
+    """
+
+    name: str
+    n_features: int
+    metric: Any
+    feature_names: NDArray[Any] | None
+    encoding: Encoding | None
+
+
+@dataclass(frozen=True, eq=False)
+class NewSamples:
+    """New samples: an array for each view of the fit (None if no sample has it), and who has which view."""
+
+    arrays: tuple[Any, ...]
+    mask: NDArray[np.bool_]
+    sample_ids: NDArray[Any] | None
+
+    def label(self, i: int) -> str:
+        """Say which sample this is."""
+        return f"row {i}" if self.sample_ids is None else f"sample {self.sample_ids.tolist()[i]!r}"
+
+
+def forms_of(views: Views, metrics: tuple[Any, ...]) -> tuple[ViewForm, ...]:
+    """Return what the views of a fit look like."""
+    parts = zip(
+        views.names,
+        views.n_features,
+        metrics,
+        views.feature_names,
+        views.encodings,
+        views.pairwise,
+        strict=True,
+    )
+    return tuple(
+        ViewForm(name, d, metric, None if square else columns, encoding)
+        for name, d, metric, columns, encoding, square in parts
+    )
+
+
+def read_new_samples(model: MultiviewClusterer, X: Any, forms: tuple[ViewForm, ...]) -> NewSamples:
+    """Read new samples, with any of the views that a model was fitted to.
+
+    Parameters
+    ----------
+    model : MultiviewClusterer
+        Who was fitted.
+    X : Views, mapping, list, AnnData, MuData or array
+        By name, any of the views; or a list of all of them in order, None for those that are not there.
+    forms : tuple of ViewForm
+        The views of the fit.
+    """
+    views = _as_views(X, forms)
+    if len(forms) == 1 and not isinstance(X, Views | SharedViews | Mapping | list | tuple):
+        # scikit-learn's own words about columns that are not those of the fit.
+        validate_data(model, X, reset=False, skip_check_array=True)
+    known = {form.name: v for v, form in enumerate(forms)}
+    for name in views.names:
+        if name not in known:
+            raise ValueError(
+                f"The model was fitted to the views {', '.join(map(repr, known))}; there was no {name!r}."
+            )
+    arrays: list[Any] = [None] * len(forms)
+    mask = np.zeros((views.n_samples, len(forms)), dtype=bool)
+    for i, name in enumerate(views.names):
+        v = known[name]
+        arrays[v] = _checked(views, i, forms[v], alone=len(forms) == 1, model=model)
+        seen = views.seen(i)
+        mask[:, v] = True if seen is None else seen
+    return NewSamples(tuple(arrays), mask, views.sample_ids)
+
+
+def _as_views(X: Any, forms: tuple[ViewForm, ...]) -> Views:
+    if isinstance(X, SharedViews):
+        return X.views
+    if isinstance(X, Views):
+        return X
+    names = [form.name for form in forms]
+    if isinstance(X, Mapping) and not sparse.issparse(X):
+        return Views({name: view for name, view in X.items() if view is not None})
+    if isinstance(X, list | tuple) and any(view is None for view in X):
+        if len(X) != len(forms):
+            raise ValueError(
+                f"A list of views must have one for each of {', '.join(map(repr, names))}, or None; got "
+                f"{len(X)}."
+            )
+        return Views({name: view for name, view in zip(names, X, strict=True) if view is not None})
+    views = Views(X)
+    default = tuple(f"view_{i}" for i in range(views.n_views))
+    if views.names != default:  # an AnnData or MuData
+        return views
+    if views.n_views != len(forms):
+        raise ValueError(
+            f"The model was fitted to {len(forms)} views ({', '.join(map(repr, names))}), got "
+            f"{views.n_views}; pass a dict to name those that there are."
+        )
+    return Views(views, names=names)
+
+
+def _checked(views: Views, i: int, form: ViewForm, *, alone: bool, model: Any) -> Any:
+    """Return one view of the new samples after checking that it is like that of the fit."""
+    array, columns = views.arrays[i], views.feature_names[i]
+    if array.shape[1] != form.n_features:
+        if alone:
+            raise ValueError(
+                f"X has {array.shape[1]} features, but {type(model).__name__} is expecting {form.n_features} "
+                "features as input"
+            )
+        what = "samples of the fit" if is_precomputed(form.metric) else "features"
+        raise ValueError(
+            f"View {form.name!r} has {array.shape[1]} {what}, at fit there were {form.n_features}."
+        )
+    if is_precomputed(form.metric):
+        array = _by_fitted_samples(array, columns, model, form)
+    elif form.feature_names is not None and columns is not None:
+        if list(columns) != list(form.feature_names):
+            wrong = next(
+                j for j, (a, b) in enumerate(zip(columns, form.feature_names, strict=True)) if a != b
+            )
+            raise ValueError(
+                f"Column {wrong} of view {form.name!r} is {columns[wrong]!r}, at fit it was "
+                f"{form.feature_names[wrong]!r}; pass the columns of the fit in the same order."
+            )
+    if form.encoding is not None or views.encodings[i] is not None:
+        array = recoded(array, views.encodings[i], form.encoding, f"View {form.name!r}", columns)
+    if not takes_missing_cells(form.metric):
+        views.check_cells(i)
+    return array
+
+
+def _by_fitted_samples(array: Any, columns: Any, model: Any, form: ViewForm) -> Any:
+    """Bring the columns of a matrix from new to old samples into the order of the fit, if they have ids."""
+    ids = model.sample_ids_
+    if columns is None or ids is None:
+        return array
+    at = {str(label): j for j, label in enumerate(columns)}
+    wanted = [str(label) for label in ids]
+    missing = [label for label in wanted if label not in at]
+    if missing:
+        raise ValueError(
+            f"View {form.name!r} has no column for sample {missing[0]!r} of the fit "
+            f"({len(missing)} such in all)."
+        )
+    return array[:, np.array([at[label] for label in wanted])]
