@@ -10,10 +10,11 @@
 from importlib.metadata import version as _version
 
 from .cluster import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from .cluster.saving import load
 from .datasets import load_digits_views, make_multiview
 from .fusion import FusionResult, consistent_graph, fuse_graphs
 from .graph import EdgeSet
-from .views import Views
+from .views import GraphView, PerView, Views, graph_view, multiplex
 
 __version__ = _version("consilience")
 
@@ -22,11 +23,16 @@ __all__ = [
     "DistanceGraphFusion",
     "EdgeSet",
     "FusionResult",
+    "GraphView",
+    "PerView",
     "SimilarityGraphFusion",
     "Views",
     "__version__",
     "consistent_graph",
     "fuse_graphs",
+    "graph_view",
+    "load",
     "load_digits_views",
     "make_multiview",
+    "multiplex",
 ]

@@ -9,6 +9,16 @@ from .container import Views, as_views
 from .encoding import Encoding
 from .graphs import GraphView, graph_view
 from .multiplex import multiplex
+from .per_view import PerView
 from .tables import ViewTypeError
 
-__all__ = ["Encoding", "GraphView", "ViewTypeError", "Views", "as_views", "graph_view", "multiplex"]
+__all__ = [
+    "Encoding",
+    "GraphView",
+    "PerView",
+    "ViewTypeError",
+    "Views",
+    "as_views",
+    "graph_view",
+    "multiplex",
+]

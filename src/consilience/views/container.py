@@ -229,6 +229,41 @@ class Views:
             new.mask = joint_mask([self.mask[:, i] for i in picked], self.n_samples, self.sample_ids)
         return new
 
+    def with_features(self, view: int | str, features: Any) -> Views:
+        """Return the views with other features in one of them, for the samples that it has seen.
+
+        Parameters
+        ----------
+        view : int or str
+            Which view.
+        features : array, sparse matrix or DataFrame
+            A row for each sample that the view has seen, in order; names of a DataFrame's columns are kept.
+
+        Examples
+        --------
+        >>> from consilience.views import Views
+        >>> views = Views({"size": [[1.0], [2.0]], "colour": [[3.0], [4.0]]})
+        >>> views.with_features("size", [[1.0, 1.0], [2.0, 4.0]])
+        Views(2 samples: 'size' 2 x 2 float64, 'colour' 2 x 1 float64)
+        """
+        i, seen = self._number(view), self.seen(view)
+        table = read_table(self.names[i], features, None)
+        n = self.n_samples if seen is None else int(seen.sum())
+        if table.values.shape[0] != n:
+            raise ValueError(f"view {self.names[i]!r} has seen {n} samples, got {table.values.shape[0]} rows")
+        if seen is not None:
+            table.reorder(np.where(seen, np.cumsum(seen) - 1, -1), None)
+        values, visible = to_floats(table, seen, False, self.sample_ids)
+        new = copy(self)
+        new.arrays = _put(self.arrays, i, values)
+        new.feature_names = _put(self.feature_names, i, table.feature_names())
+        new.encodings = _put(self.encodings, i, table.encoding)
+        new.pairwise, new.graphs = _put(self.pairwise, i, False), _put(self.graphs, i, None)
+        if visible is not None:
+            columns = [visible if j == i else self.seen(j) for j in range(self.n_views)]
+            new.mask = joint_mask(columns, self.n_samples, self.sample_ids)
+        return new
+
     def check_cells(self, view: int | str) -> None:
         """Raise a ValueError that names the first empty cell of a view.
 
@@ -331,6 +366,11 @@ class Views:
                 square = f" ({sum(kind != 'numeric' for kind in encoding.kinds)} categorical)"
             parts.append(f"{name!r} {n} x {d} {array.dtype}{density}{square}{missing}")
         return f"Views({self.n_samples} samples: {', '.join(parts)})"
+
+
+def _put(parts: tuple[Any, ...], i: int, part: Any) -> tuple[Any, ...]:
+    """Return the parts with another one in place i."""
+    return (*parts[:i], part, *parts[i + 1 :])
 
 
 def _annotated(data: Any, ids: Any, mask: Any) -> tuple[list[str], list[Any], Any, Any]:
