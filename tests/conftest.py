@@ -2,9 +2,11 @@
 
 Two folders may be named by environment variables. Unset, the tests that need them are skipped and say so;
 set, an absent file is a failure. Tests of readers skip where the optional packages they need are absent
-(`pip install 'consilience[files]'`), those of figures without matplotlib (`'consilience[plot]'`), the build
-of the documentation without Sphinx, those that open pages without CONSILIENCE_BROWSER or Playwright (see
-`browser/conftest.py`), and one test of CPU affinity where the system has none.
+(`pip install 'consilience[files]'`), those of graphs without networkx, igraph or polars, those of figures
+without matplotlib (`'consilience[plot]'`), those of cells without AnnData and MuData
+(`'consilience[h5mu]'`) or scanpy, umap-learn and igraph, the build of the documentation without Sphinx, those
+that open pages without CONSILIENCE_BROWSER or Playwright (see `browser/conftest.py`), and one test of CPU
+affinity where the system has none.
 
 ====================  ==================================================================
 CONSILIENCE_DATA      public multi-view data sets (.mat, .npz)

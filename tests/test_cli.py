@@ -342,10 +342,33 @@ def test_every_command_line_shown_runs(here, line):
         with Path(name).open("w", newline="") as file:
             rows = [[i, *row] for i, row in zip(ids, array, strict=True)]
             csv.writer(file).writerows([["patient", *range(array.shape[1])], *rows])
+    rng = np.random.default_rng(0)
+    for name in ("ppi.csv", "roads.tsv", "work.csv", "home.csv"):
+        pairs = np.argwhere(np.triu(rng.random((80, 80)) < np.where(made.y[:, None] == made.y, 0.4, 0.05), 1))
+        lines = ["source,target,weight", *(f"p{i},p{j},{1 + (i + j) % 3}" for i, j in pairs)]
+        Path(name).write_text("\n".join(lines).replace(",", "\t" if name.endswith("tsv") else ","))
     cells = np.empty((1, 2), dtype=object)
     cells[0, :] = list(made.views.values())
     io.savemat("UCI_Digits.mat", {"fea": cells, "gt": made.y[:, None] + 1})
+    if ".h5" in line:
+        write_cells(made, ids)
     assert run(*shlex.split(line)[1:]) == 0
+
+
+def write_cells(made, ids):
+    """Write cells.h5mu, and its modalities as rna.h5ad and protein.h5ad."""
+    reason = "the extra `h5mu` is not installed: pip install 'consilience[h5mu]'"
+    ad, mu = (pytest.importorskip(name, reason=reason) for name in ("anndata", "mudata"))
+    modalities = {}
+    for name, array in zip(("rna", "adt"), made.views.values(), strict=True):
+        modalities[name] = ad.AnnData(array, obs={"obs_names": ids}, obsm={"X_pca": array[:, :5]})
+        modalities[name].var_names = [f"{name}{j}" for j in range(array.shape[1])]
+    with mu.set_options(pull_on_update=False):
+        both = mu.MuData(modalities)
+        both.obs["celltype"] = [f"type {label}" for label in made.y]
+        both.write("cells.h5mu")
+    modalities["rna"].write_h5ad("rna.h5ad")
+    modalities["adt"].write_h5ad("protein.h5ad")
 
 
 def test_matlab_files_with_all_views(here, capsys):

@@ -9,6 +9,7 @@ import pickle
 import struct
 import zipfile
 import zlib
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -657,7 +658,7 @@ def csv_cell_na(folder):
     return put(folder, "a.csv", "a,b\nNA,2\n3,4\n")
 
 
-@broken("line 3, column 2 ('b')", "missing", "'nan'")
+@broken("line 3, column 2 ('b')", "missing", "'NaN'", "metric gower")
 def csv_cell_nan(folder):
     return put(folder, "a.csv", "a,b\n1,2\n3,NaN\n")
 
@@ -820,14 +821,24 @@ def parquet_cut_short(folder):
     return put(folder, "a.parquet", path.read_bytes()[:-30])
 
 
-@broken("column 'b'", "string", "'x'")
-def parquet_text(folder):
-    return _parquet(folder, a=[1.0, 2.0], b=["x", "y"])
+@broken("column 'b'", "timestamp")
+def parquet_times(folder):
+    return _parquet(folder, a=[1.0, 2.0], b=[datetime(2020, 1, 1), datetime(2021, 1, 1)])
 
 
-@broken("row 2, column 'a'", "missing")
+@broken("row 2, column 'a'", "missing, 1 such here")
 def parquet_null(folder):
+    return _parquet(folder, a=[1.0, None, 3.0], b=[1.0, 2.0, 3.0])
+
+
+@broken("row 1 is seen by no view")
+def parquet_row_of_nulls(folder):
     return _parquet(folder, a=[1.0, None, 3.0])
+
+
+@broken("line 4, column 3 ('c')", "'5x' is no number")
+def csv_slip_beside_words(folder):
+    return put(folder, "a.csv", "id,b,c\n1,red,2\n2,blue,3\n3,red,5x\n")
 
 
 @broken("row 3, column 'a'", "infinite")
@@ -853,14 +864,19 @@ def parquet_bomb(folder):
 # ---- several files
 
 
-@broken("different numbers of samples", "b.csv has 3")
+@broken("numbers of rows differ", "'b' has 3")
 def files_with_different_numbers_of_samples(folder):
     return [put(folder, "a.csv", "1,2\n3,4\n"), put(folder, "b.csv", "1\n2\n3\n")]
 
 
-@broken("ids differ", "b.csv", "1 ids are only in", "'z'")
+@broken("view 'b' shares no sample id", "it has 'x' and so on")
 def files_with_different_ids(folder):
-    return [put(folder, "b.csv", "id,a\nx,1\ny,2\n"), put(folder, "a.csv", "id,b\nx,1\nz,2\n")]
+    return [put(folder, "b.csv", "id,a\nx,1\ny,2\n"), put(folder, "a.csv", "id,b\nu,1\nz,2\n")]
+
+
+@broken("'a' has none, and its 2 rows cannot be the 3 samples")
+def file_without_ids_of_another_length(folder):
+    return [put(folder, "b.csv", "id,a\nx,1\ny,2\nz,3\n"), put(folder, "a.csv", "b\n1\n2\n")]
 
 
 @broken("labels differ")

@@ -515,9 +515,84 @@ def test_aligned_by_ids(tmp_path):
 def test_a_file_without_ids_beside_one_with_ids_warns(tmp_path):
     one = write(tmp_path / "one.csv", "id,a\nx,1\ny,2\n")
     two = write(tmp_path / "two.csv", "b\n3\n4\n")
-    with pytest.warns(UserWarning, match=r"one\.csv has sample ids, but .*two\.csv has none"):
+    with pytest.warns(UserWarning, match="view 'one' has sample ids, but 'two' has none"):
         found = read_views([one, two])
     assert found.views.sample_ids.tolist() == ["x", "y"]
+
+
+def test_ids_that_only_some_files_have(tmp_path):
+    one = write(tmp_path / "one.csv", "id,a\nx,1\ny,2\nz,3\n")
+    two = write(tmp_path / "two.csv", "id,b,c\nw,9,8\nz,7,6\nx,5,4\n")
+    views = read_views([one, two]).views
+    assert views.sample_ids.tolist() == ["x", "y", "z", "w"]
+    assert views.mask.tolist() == [[True, True], [True, False], [True, True], [False, True]]
+    assert views["two"].tolist() == [[5, 4], [0, 0], [7, 6], [9, 8]]
+    assert views.feature_names[1].tolist() == ["b", "c"]
+    inner = read_views([one, two], join="inner").views
+    assert inner.sample_ids.tolist() == ["x", "z"] and inner.mask is None
+
+
+def test_ids_that_are_numbers_in_one_file_and_text_in_the_other(tmp_path):
+    one = write(tmp_path / "one.csv", "id,a\n1,1\n2,2\n")
+    two = write(tmp_path / "two.csv", "id,b\n2,5\nx,6\n")
+    assert read_views([one, two]).views.sample_ids.tolist() == ["1", "2", "x"]
+
+
+def test_labels_are_joined_with_the_views(tmp_path):
+    ids = {"sample_id": np.array(["x", "y"])}
+    np.savez(tmp_path / "one.npz", X0=np.eye(2), y=[3, 4], **ids)
+    np.savez(tmp_path / "two.npz", X0=np.eye(2), y=[4, 5], sample_id=np.array(["y", "z"]))
+    found = read_views([tmp_path / "one.npz", tmp_path / "two.npz"])
+    assert found.views.sample_ids.tolist() == ["x", "y", "z"] and found.labels.tolist() == [3, 4, 5]
+    np.savez(tmp_path / "two.npz", X0=np.eye(2), sample_id=np.array(["y", "z"]))
+    with pytest.warns(UserWarning, match="1 samples have no label"):
+        assert read_views([tmp_path / "one.npz", tmp_path / "two.npz"]).labels is None
+
+
+def test_rows_without_a_value_were_not_seen(tmp_path):
+    one = write(tmp_path / "one.csv", "id,a,b\nx,1,2\ny,,NA\nz,3,4\n")
+    two = write(tmp_path / "two.csv", "id,c\nx,1\ny,2\nz,3\n")
+    np.save(tmp_path / "three.npy", np.array([[1.0, 2.0], [3.0, 4.0], [np.nan, np.nan]]))
+    with pytest.warns(UserWarning, match="'three' has none"):
+        views = read_views([one, two, tmp_path / "three.npy"]).views
+    assert views.mask.tolist() == [[True, True, True], [False, True, True], [True, True, False]]
+
+
+def test_columns_of_words_are_categories(tmp_path):
+    text = "who,sex,age,town\np1,f,30,Rome\np2,m,NA,\np3,f,41,Oslo\n"
+    found = read_views(write(tmp_path / "clinic.csv", text), id_column="who").views
+    assert found.sample_ids.tolist() == ["p1", "p2", "p3"]
+    assert found.encodings[0].kinds == ("categorical", "numeric", "categorical")
+    assert found.encodings[0].categories == (("f", "m"), None, ("Oslo", "Rome"))
+    np.testing.assert_array_equal(found["clinic"], [[0, 30, 1], [1, np.nan, np.nan], [0, 41, 0]])
+
+
+def test_empty_cells_if_they_are_asked_for(tmp_path):
+    one = write(tmp_path / "one.csv", "id,a,b\nx,1,2\ny,,3\n")
+    np.savez(tmp_path / "two.npz", X0=np.array([[1.0, np.nan], [2.0, 3.0]]), sample_id=np.array(["x", "y"]))
+    views = read_views([one, tmp_path / "two.npz"], empty_cells=True).views
+    assert np.isnan(views.arrays[0][1, 0]) and np.isnan(views.arrays[1][0, 1]) and views.mask is None
+    with pytest.raises(FileError, match=r"two\.npz, variable X0, row 1, column 2: it holds NaN"):
+        read_views([one, tmp_path / "two.npz"], empty_cells=[True, False])
+    with pytest.raises(ValueError, match="one for each of the 2 files"):
+        read_views([one, tmp_path / "two.npz"], empty_cells=[True])
+
+
+def test_parquet_with_words_and_nulls(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    columns = {
+        "id": ["x", "y", "z"],
+        "sex": pyarrow.array(["f", None, "m"]).dictionary_encode(),
+        "age": [1.5, None, 3.0],
+    }
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    parquet.write_table(pyarrow.table({"id": ["x", "y", "z"], "b": [1.0, 2.0, 3.0]}), tmp_path / "b.parquet")
+    views = read_views([tmp_path / "a.parquet", tmp_path / "b.parquet"]).views
+    assert views.mask[:, 0].tolist() == [True, False, True]
+    assert views.encodings[0].categories == (("f", "m"), None)
+    np.testing.assert_array_equal(views.arrays[0][[0, 2]], [[0, 1.5], [1, 3]])
 
 
 # ---- labels

@@ -249,7 +249,8 @@ def _fitted_views(
     """Return what is kept of each view that takes part."""
     spaces = [space.space if isinstance(space, RememberingSpace) else space for space in prepared.spaces]
     numbers = np.flatnonzero(prepared.taking_part).tolist()
-    parts = zip(numbers, spaces, prepared.scalings, kernels, units.tolist(), strict=True)
+    scalings = prepared.scalings or (Scaling(),) * len(spaces)
+    parts = zip(numbers, spaces, scalings, kernels, units.tolist(), strict=True)
     return tuple(FittedView(*part) for part in parts)
 
 

@@ -209,11 +209,11 @@ def _draw_mask(n_samples: int, n_views: int, n_all: int, n_missing: int, rng: np
     return mask.reshape(n_samples, n_all)
 
 
-def _count_missing(missing: float, n_samples: int, n_all: int) -> int:
-    n_missing = round(_real(missing, "missing", 0.0, 1.0) * n_samples * n_all)
+def _count_missing(missing: float, n_samples: int, n_all: int, name: str = "missing") -> int:
+    n_missing = round(_real(missing, name, 0.0, 1.0) * n_samples * n_all)
     if n_missing > n_samples * (n_all - 1):
         raise ValueError(
-            f"missing must be at most {(n_all - 1) / n_all:.4g} with {n_all} views, so that every sample is "
+            f"{name} must be at most {(n_all - 1) / n_all:.4g} with {n_all} views, so that every sample is "
             f"seen by one of them, got {missing!r}."
         )
     return n_missing

@@ -87,13 +87,13 @@ class Scaling:
 
     @classmethod
     def standard(cls, rows: Any) -> Scaling:
-        """Return what gives these rows unit variance, and dense ones zero mean; constant features become 0."""
+        """Return what gives rows unit variance, and dense ones zero mean; constant features become 0."""
         if sparse.issparse(rows):
             return cls(factors=_inverse(np.sqrt(_variances(rows))))
         if np.isnan(rows).any():  # empty cells say nothing of mean or spread
             known = np.ma.masked_invalid(rows)
-            spread = np.ma.filled(known.std(axis=0, dtype=np.float64), 0.0)
-            return cls(center=np.ma.filled(known.mean(axis=0, dtype=np.float64), 0.0), factors=_inverse(spread))
+            center, spread = known.mean(axis=0, dtype=np.float64), known.std(axis=0, dtype=np.float64)
+            return cls(center=np.ma.filled(center, 0.0), factors=_inverse(np.ma.filled(spread, 0.0)))
         return cls(center=rows.mean(axis=0, dtype=np.float64), factors=_inverse(np.sqrt(_variances(rows))))
 
     def __call__(self, array: Any) -> Any:

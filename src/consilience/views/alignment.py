@@ -134,7 +134,7 @@ def _check_common(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None:
         others = set[Any]().union(*own[:i], *own[i + 1 :])
         if own[i] & others:
             continue
-        other = next(iter(others))
+        other = next(ids[0] for j, (_, ids) in enumerate(labelled) if j != i)
         as_text = {str(label) for label in own[i]} & {str(label) for label in others}
         hint = "; they differ in type: make all of them text, or all numbers" if as_text else ""
         raise ValueError(

@@ -147,13 +147,27 @@ class Views:
             if name not in self.names:
                 raise ValueError(f"kinds names the view {name!r}; the views are {listed(self.names)}")
             tables[self.names.index(name)].declare(declared)
+        self._take_tables(tables, ids, mask, pairwise, join, None if given is None else given.mask)
+
+    @classmethod
+    def from_tables(cls, tables: list[Table], *, join: Literal["outer", "inner"] = "outer") -> Views:
+        """Return the views in these tables, joined by their ids."""
+        new = cls.__new__(cls)
+        new.names = check_names(None, [table.name for table in tables])
+        new._take_tables(tables, None, None, False, join, None)
+        return new
+
+    def _take_tables(
+        self, tables: list[Table], ids: Ids | None, mask: Any, pairwise: Any, join: str, hidden: Any
+    ) -> None:
+        """Bring the tables into one order and keep what they hold; what `hidden` hides must stay hidden."""
         self.pairwise = check_pairwise(pairwise, tables)
         self.sample_ids = align_tables(tables, ids, self.pairwise, join)
         n_samples = tables[0].values.shape[0]
         seen = [table.seen for table in tables]
         if mask is not None:
             shown = check_mask(mask, n_samples, self.names, self.sample_ids)
-            if given is not None and given.mask is not None and (shown & ~given.mask).any():
+            if hidden is not None and (shown & ~hidden).any():
                 # What was hidden is zeros by now, and must not come back as if it were data.
                 raise ValueError(
                     "mask shows samples that the Views given hides: start from the original data"

@@ -47,9 +47,11 @@ class Table:
     def reorder(self, rows: Ids | None, columns: Ids | None) -> None:
         """Bring rows and columns into the order given by positions, -1 for a sample that is not there."""
         values = self.values.tocsr() if is_sparse(self.values) else self.values
-        if rows is not None and (rows < 0).any():
-            self.seen = rows >= 0  # what stands in the other rows from now on is never looked at
-            rows = np.maximum(rows, 0)
+        if rows is not None:
+            there = rows >= 0
+            rows = np.maximum(rows, 0)  # what stands in the rows of absent samples is never looked at
+            if self.seen is not None or not there.all():
+                self.seen = there if self.seen is None else there & self.seen[rows]
         values = values if rows is None else values[rows]
         columns = None if columns is None else np.maximum(columns, 0)
         self.values = values if columns is None else values[:, columns]

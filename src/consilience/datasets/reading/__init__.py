@@ -9,10 +9,12 @@ file                                 what is read
 ``.csv``, ``.tsv``, ``.txt``         a table of numbers, with or without a header and sample ids
 ``.parquet``                         a table of numbers, with or without sample ids
 ``.mtx``                             a Matrix Market file, sparse or dense
+``.h5ad``, ``.h5mu``                 AnnData and MuData: representations of cells, of one or more modalities
 ===================================  =======================================================================
 
 Text and Matrix Market files may be packed with gzip (``.csv.gz``). MATLAB 7.3 files need h5py and Parquet
-needs pyarrow: ``pip install 'consilience[files]'``.
+needs pyarrow: ``pip install 'consilience[files]'``. AnnData and MuData files need
+``'consilience[h5mu]'``.
 """
 
 from .errors import FileError

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from consilience.views import Encoding
+
 from .errors import FileError, check_size, shown
 
 Labels: TypeAlias = NDArray[Any]
@@ -23,16 +25,19 @@ class Matrix:
     values: Any
     variable: str = ""  # which part of the file it is, if the file has parts
     features: NDArray[Any] | None = None
+    encoding: Encoding | None = None  # what its columns are, if not all are numbers
 
 
 @dataclass(frozen=True)
 class Content:
-    """What was found in one file. Labels and ids belong to the rows of every matrix."""
+    """What was found in one file. Labels, ids and mask belong to the rows of every matrix."""
 
     file: str
     matrices: tuple[Matrix, ...]
     labels: Labels | None = None
     ids: Labels | None = None
+    mask: NDArray[np.bool_] | None = None  # which matrix has seen which sample; None: all have
+    container: Any = None  # the AnnData or MuData that the file holds, if it does
 
     @property
     def n_samples(self) -> int:
@@ -89,22 +94,35 @@ def _checked_sparse(values: Any, place: str, max_bytes: int) -> Any:
 
 
 def _check_finite(values: Any, place: str) -> None:
+    """Refuse what is infinite; whether empty cells are to be borne is known later."""
+    check_entries(values, place, empty_cells=True)
+
+
+def check_entries(values: Any, place: str, *, empty_cells: bool) -> None:
+    """Say where the first infinity is, or the first empty cell if these are not wanted.
+
+    A row without any value is not a row of empty cells but a sample that was not seen.
+    """
     flat = values.data if sparse.issparse(values) else values
     with np.errstate(over="ignore", invalid="ignore"):
         if flat.dtype.kind != "f" or np.isfinite(flat.sum()):
             return
     if sparse.issparse(values):
-        values = values.tocoo()
-        bad = np.flatnonzero(~np.isfinite(values.data))
-        where = np.stack([values.row[bad], values.col[bad]], axis=1)
+        entries = values.tocoo()
+        bad = ~np.isfinite(entries.data)
+        where, found = np.stack([entries.row[bad], entries.col[bad]], axis=1), entries.data[bad]
     else:
         where = np.argwhere(~np.isfinite(values))
-    if len(where):
-        i, j = where[0]
-        value = values.data[bad[0]] if sparse.issparse(values) else values[i, j]
-        what = "NaN (a missing value)" if np.isnan(value) else "infinity"
+        found = values[where[:, 0], where[:, 1]]
+    wrong = np.isinf(found)
+    if not empty_cells:
+        empty = np.bincount(where[np.isnan(found), 0], minlength=values.shape[0])
+        wrong |= empty[where[:, 0]] < values.shape[1]
+    if wrong.any():
+        i, j = where[wrong][0]
+        what = "NaN (a missing value)" if np.isnan(found[wrong][0]) else "infinity"
         raise FileError(
-            f"{place}, row {i + 1}, column {j + 1}: it holds {what}, {len(where)} such in all; "
+            f"{place}, row {i + 1}, column {j + 1}: it holds {what}, {int(wrong.sum())} such in all; "
             "fill in or drop these entries"
         )
 

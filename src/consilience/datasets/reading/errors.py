@@ -68,13 +68,13 @@ def check_size(needed: int, max_bytes: int, place: str, what: str = "would take"
         )
 
 
-def optional(module: str, file: str, what: str) -> Any:
-    """Import a package of the extra `files`, or say how to get it."""
+def optional(module: str, file: str, what: str, extra: str = "files") -> Any:
+    """Import a package of an extra, or say how to get it."""
     try:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise FileError(f"{file}: {what} needs {package}: pip install 'consilience[files]'") from None
+        raise FileError(f"{file}: {what} needs {package}: pip install 'consilience[{extra}]'") from None
 
 
 def reason(error: BaseException) -> str:

@@ -24,6 +24,8 @@ KINDS = {
     ".npy": "npy",
     ".parquet": "parquet",
     ".mtx": "mtx",
+    ".h5ad": "h5ad",
+    ".h5mu": "h5mu",
 }
 PACKED = ("text", "mtx")  # kinds that may be packed with gzip
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -57,6 +59,8 @@ _WANTED = {
     "npy": ("a NumPy .npy array",),
     "parquet": ("a Parquet file",),
     "mtx": ("a Matrix Market file",),
+    "h5ad": ("an HDF5 file",),
+    "h5mu": ("an HDF5 file",),
 }
 
 

@@ -1,4 +1,4 @@
-"""Parquet files: a table of numeric columns, and sample ids in a column or in the index of pandas."""
+"""Parquet files: columns of numbers and of words, and sample ids in a column or in the index of pandas."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from consilience.views import Encoding
+
+from ...views.encoding import text_codes
 from .contents import Content, Matrix, tidy_ids
 from .errors import FileError, check_size, listed, optional, reason, shown
 from .formats import Source
@@ -14,8 +17,8 @@ from .tables import ID_NAMES
 from .text import repeated
 
 
-def read_parquet(source: Source, id_column: str | None) -> Content:
-    """Read a Parquet file as one view."""
+def read_parquet(source: Source, id_column: str | None, empty_cells: bool = False) -> Content:
+    """Read a Parquet file as one view; rows without any value and empty cells as in text files."""
     parquet = optional("pyarrow.parquet", source.file, "a Parquet file")
     types = optional("pyarrow.types", source.file, "a Parquet file")
     try:
@@ -42,8 +45,9 @@ def read_parquet(source: Source, id_column: str | None) -> Content:
     names = [name for name in names if name != id_name]
     if not names:
         raise FileError(f"{source.file}: it holds sample ids but no column of numbers; add the features")
-    values = _values(table, types, names, source.file)
-    matrix = Matrix(source.stem, values, features=np.array(names, dtype=object))
+    values, encoding = _values(table, types, names, source.file)
+    _check_values(values, names, source.file, empty_cells or encoding is not None)
+    matrix = Matrix(source.stem, values, features=np.array(names, dtype=object), encoding=encoding)
     return Content(source.file, (matrix,), ids=ids)
 
 
@@ -93,24 +97,49 @@ def _check_nulls(column: Any, name: str, file: str) -> None:
         )
 
 
-def _values(table: Any, types: Any, names: list[str], file: str) -> Any:
+def _values(table: Any, types: Any, names: list[str], file: str) -> tuple[Any, Encoding | None]:
     kinds = {name: table.schema.field(name).type for name in names}
     single = all(types.is_float32(kind) for kind in kinds.values())
     values = np.empty((table.num_rows, len(names)), dtype=np.float32 if single else np.float64)
+    known: list[tuple[str, ...] | None] = []
     for j, (name, kind) in enumerate(kinds.items()):
         column = table.column(name)
         numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-        if not numeric and not types.is_decimal(kind):
+        if numeric or types.is_decimal(kind):
+            values[:, j] = column.cast("float64").to_numpy()  # nulls become NaN
+            known.append(None)
+        elif _is_text(types, kind):
+            entries = column.to_pylist()
+            values[:, j], categories = text_codes(entries, np.array([entry is None for entry in entries]))
+            known.append(categories)
+        else:
             raise FileError(
                 f"{file}, column {name!r}: it holds {kind}, for example {shown(column[0].as_py())}, no "
                 "number; drop it, or name it with id_column if it holds the sample ids"
             )
-        _check_nulls(column, name, file)
-        values[:, j] = column.cast("float64").to_numpy() if types.is_decimal(kind) else column.to_numpy()
-        bad = np.flatnonzero(~np.isfinite(values[:, j]))
-        if bad.size:
-            what = "missing (NaN)" if np.isnan(values[bad[0], j]) else "infinite"
-            raise FileError(
-                f"{file}, row {bad[0] + 1}, column {name!r}: the value is {what}; fill it in or drop the row"
-            )
-    return values
+    if all(one is None for one in known):
+        return values, None
+    columns = tuple("numeric" if one is None else "categorical" for one in known)
+    return values, Encoding(columns, tuple(known))  # type: ignore[arg-type]
+
+
+def _is_text(types: Any, kind: Any) -> bool:
+    if types.is_dictionary(kind):
+        return _is_text(types, kind.value_type)
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _check_values(values: Any, names: list[str], file: str, empty_cells: bool) -> None:
+    """Say where the first infinity is, or the first empty cell if these are not wanted."""
+    wrong = np.isinf(values)
+    if not empty_cells:
+        empty = np.isnan(values)
+        wrong |= empty & ~empty.all(axis=1, keepdims=True)
+    if wrong.any():
+        i, j = (int(place) for place in np.argwhere(wrong)[0])
+        what = "missing" if np.isnan(values[i, j]) else "infinite"
+        place = f"{file}, row {i + 1}, column {names[j]!r}"
+        raise FileError(
+            f"{place}: the value is {what}, {int(wrong[:, j].sum())} such here; fill it in or drop the "
+            "row or column"
+        )

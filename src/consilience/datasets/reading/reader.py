@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consilience.views import Views
 
+from ...views.tables import Table
 from ...warned import warn
+from .annotated import KINDS as ANNOTATED
+from .annotated import read_annotated_file
 from .arrays import read_npy, read_npz
-from .contents import Content, Labels
+from .contents import Content, Labels, check_entries
 from .errors import FileError, listed, shown
 from .formats import MAX_BYTES, Source, examine
 from .market import read_mtx
@@ -38,20 +41,31 @@ class ReadViews:
         Labels that a file holds beside the views: whole numbers or text, as they are there.
     sources : tuple of str
         Which file, and which variable in it, each view came from.
+    container : AnnData, MuData or None
+        What a single ``.h5ad`` or ``.h5mu`` file holds.
     """
 
     views: Views
     labels: NDArray[Any] | None
     sources: tuple[str, ...]
+    container: Any = None
 
 
 def read_views(
-    paths: PathLike | Iterable[PathLike], *, id_column: str | None = None, max_bytes: int = MAX_BYTES
+    paths: PathLike | Iterable[PathLike],
+    *,
+    id_column: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    use_rep: Any = None,
+    labels_key: str | None = None,
+    join: Literal["outer", "inner"] = "outer",
+    empty_cells: bool | Sequence[bool] = False,
 ) -> ReadViews:
     r"""Read the views of one set of samples from one file, or from one file per view.
 
-    Known are ``.mat`` (MATLAB 5 to 7.3), ``.npz``, ``.npy``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet`` and
-    ``.mtx``, text also with ``.gz``. Nothing that a file holds is ever executed, and no pickle is opened.
+    Known are ``.mat`` (MATLAB 5 to 7.3), ``.npz``, ``.npy``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
+    ``.mtx``, ``.h5ad`` and ``.h5mu``, text also with ``.gz``. Nothing that a file holds is ever executed, and
+    no pickle is opened.
 
     Parameters
     ----------
@@ -60,14 +74,25 @@ def read_views(
     id_column : str, optional
         Column (in ``.npz`` and ``.mat`` files: variable) that holds the sample ids. By default a first
         column of text, an index that pandas wrote, or what is named ``id`` or ``sample_id``. Files with ids
-        are brought into the order of the first that has them.
+        are joined by them.
     max_bytes : int, default=8 GiB
         Refuse a file that is larger than this or would be when unpacked.
+    use_rep : str, dict or sequence of str, optional
+        Which representations of ``.h5ad`` and ``.h5mu`` files to take, as in `consilience.omics.views_of`.
+        The ids of their samples are the names of the cells.
+    labels_key : str, optional
+        Column of ``obs`` in such files that holds labels.
+    join : {"outer", "inner"}, default="outer"
+        What to do with ids that not all files have. "outer": keep them, those of the first file first; the
+        views of a file have not seen the samples that it lacks. "inner": keep those that all files have.
+    empty_cells : bool or sequence of bool, default=False
+        Whether single cells may be empty, in all files or in each: for metrics that bear it. In tables with
+        columns of words they may be in any case.
 
     Returns
     -------
     ReadViews
-        `views`, `labels` and `sources`.
+        `views`, `labels`, `sources` and `container`.
 
     Raises
     ------
@@ -77,8 +102,9 @@ def read_views(
     Notes
     -----
     Samples are rows. A ``.mat`` file may hold them as columns: this is seen by the number of labels, or by
-    the dimension that all views share; if both could be, rows are samples. Missing and infinite values are
-    errors.
+    the dimension that all views share; if both could be, rows are samples. A row without any value is a
+    sample that the view has not seen. Columns of words, in a text file below a name, are categories. Infinite
+    values are errors.
 
     Examples
     --------
@@ -102,91 +128,123 @@ def read_views(
     if repeats:
         raise FileError(f"{repeats[0]}: this file is given more than once; name each file once")
     files = [examine(path, max_bytes) for path in given]
-    contents = [_read(file, id_column) for file in files]
+    _check_options(files, use_rep, labels_key)
+    bearing = _one_for_each(empty_cells, len(files))
+    contents = [
+        _read(file, id_column, use_rep, labels_key, bears) for file, bears in zip(files, bearing, strict=True)
+    ]
     if id_column is not None and all(content.ids is None for content in contents):
         raise FileError(
             f"{contents[0].file}: no sample ids named {id_column!r}, as id_column asks, were found"
         )
-    contents, ids = _aligned(contents)
-    matrices = [matrix for content in contents for matrix in content.matrices]
+    contents = _with_ids_of_one_type(contents)
     names = _view_names(contents, [file.stem for file in files])
     try:
-        views = Views([matrix.values for matrix in matrices], names=names, sample_ids=ids)
+        views = Views.from_tables(_tables(contents, names), join=join)
     except ValueError as error:
         raise FileError(f"{listed(content.file for content in contents)}: {error}") from None
-    views.feature_names = tuple(matrix.features for matrix in matrices)
     sources = tuple(
         f"{content.file}: {matrix.variable}" if matrix.variable else content.file
         for content in contents
         for matrix in content.matrices
     )
-    return ReadViews(views, _common_labels(contents), sources)
+    container = contents[0].container if len(contents) == 1 else None
+    return ReadViews(views, _common_labels(contents, views), sources, container)
 
 
-def _read(source: Source, id_column: str | None) -> Content:
+def _check_options(files: list[Source], use_rep: Any, labels_key: str | None) -> None:
+    """Raise a FileError if an option is for files that are not there."""
+    given = {"use_rep": use_rep, "labels_key": labels_key}
+    asked = [option for option, value in given.items() if value is not None]
+    if asked and not any(file.kind in ANNOTATED for file in files):
+        raise FileError(f"{files[0].file}: {asked[0]} is for .h5ad and .h5mu files; leave it out")
+
+
+def _one_for_each(flags: bool | Sequence[bool], n_files: int) -> list[bool]:
+    each = [flags] * n_files if isinstance(flags, bool) else [bool(flag) for flag in flags]
+    if len(each) != n_files:
+        raise ValueError(
+            f"empty_cells must be one bool, or one for each of the {n_files} files; got {flags!r}"
+        )
+    return each
+
+
+def _tables(contents: list[Content], names: list[str]) -> list[Table]:
+    """Return a table for each view."""
+    tables, unnamed = [], iter(names)
+    for content in contents:
+        for i, matrix in enumerate(content.matrices):
+            seen = None if content.mask is None or content.mask[:, i].all() else content.mask[:, i]
+            tables.append(
+                Table(
+                    next(unnamed),
+                    matrix.values,
+                    matrix.features,
+                    content.ids,
+                    encoding=matrix.encoding,
+                    seen=seen,
+                )
+            )
+    return tables
+
+
+def _with_ids_of_one_type(contents: list[Content]) -> list[Content]:
+    """Return the files with ids that can be compared: text in all if they are in one."""
+    kinds = {content.ids.dtype.kind for content in contents if content.ids is not None}
+    if len(kinds) < 2:
+        return contents
+    return [
+        content
+        if content.ids is None
+        else replace(content, ids=np.array(list(map(str, content.ids.tolist()))))
+        for content in contents
+    ]
+
+
+def _read(
+    source: Source, id_column: str | None, use_rep: Any, labels_key: str | None, empty_cells: bool
+) -> Content:
     try:
-        if source.kind == "npy":
-            return read_npy(source)
-        if source.kind == "mtx":
-            return read_mtx(source)
-        read = {"text": read_text, "npz": read_npz, "mat": read_mat, "parquet": read_parquet}[source.kind]
-        return read(source, id_column)
+        if source.kind in ANNOTATED:
+            return read_annotated_file(source, use_rep, labels_key)
+        if source.kind in ("text", "parquet"):
+            read_table = read_text if source.kind == "text" else read_parquet
+            return read_table(source, id_column, empty_cells)
+        if source.kind in ("npy", "mtx"):
+            content = read_npy(source) if source.kind == "npy" else read_mtx(source)
+        else:
+            content = (read_npz if source.kind == "npz" else read_mat)(source, id_column)
+        if not empty_cells:
+            for matrix in content.matrices:
+                place = f"{content.file}, variable {matrix.variable}" if matrix.variable else content.file
+                check_entries(matrix.values, place, empty_cells=False)
+        return content
     except MemoryError:
         raise FileError(f"{source.file}: there is not enough memory to read it") from None
 
 
-def _aligned(contents: list[Content]) -> tuple[list[Content], Labels | None]:
-    """Bring all files into the order of the first one that has ids."""
-    first = next((content for content in contents if content.ids is not None), None)
-    if first is not None and first.ids is not None:
-        contents = [_reordered(content, first) for content in contents]
-    counts = {content.file: content.n_samples for content in contents}
-    if len(set(counts.values())) > 1:
-        sizes = listed(f"{file} has {n}" for file, n in counts.items())
-        raise FileError(
-            f"the files have different numbers of samples: {sizes}; all files need the same samples"
-        )
-    loose = [content.file for content in contents if content.ids is None]
-    if first is not None and loose:
+def _common_labels(contents: list[Content], views: Views) -> Labels | None:
+    """Return the labels that the files hold, in the order of the samples; None if some have none."""
+    labelled = [(content, content.labels) for content in contents if content.labels is not None]
+    if not labelled:
+        return None
+    merged: dict[Any, Any] = {}
+    wanted = range(views.n_samples) if views.sample_ids is None else views.sample_ids.tolist()
+    for content, labels in labelled:
+        keys = wanted if content.ids is None else content.ids.tolist()
+        for key, label in zip(keys, labels.tolist(), strict=True):
+            if merged.setdefault(key, label) != label:
+                first = labelled[0][0].file
+                raise FileError(
+                    f"{content.file}: its labels differ from those in {first}; remove the wrong ones"
+                )
+    missing = [key for key in wanted if key not in merged]
+    if missing:
         warn(
-            f"{first.file} has sample ids, but {listed(loose)} has none: "
-            "its rows are taken to be in the same order",
+            f"{len(missing)} samples have no label ({shown(str(missing[0]))}, ...): the labels are left aside"
         )
-    return contents, None if first is None else first.ids
-
-
-def _reordered(content: Content, first: Content) -> Content:
-    if content.ids is None or first.ids is None or content is first:
-        return content
-    have, want = list(map(str, content.ids.tolist())), list(map(str, first.ids.tolist()))
-    if have == want:
-        return content
-    more, missing = sorted(set(have) - set(want)), sorted(set(want) - set(have))
-    if more or missing:
-        parts = [
-            f"{len(ids)} ids are only in {file}, for example {shown(ids[0])}"
-            for ids, file in ((more, content.file), (missing, first.file))
-            if ids
-        ]
-        raise FileError(
-            f"{content.file}: its sample ids differ from those of {first.file}: {' and '.join(parts)}; "
-            "keep the samples that all files have"
-        )
-    place = {label: i for i, label in enumerate(have)}
-    rows = np.array([place[label] for label in want])
-    matrices = tuple(replace(matrix, values=matrix.values[rows]) for matrix in content.matrices)
-    labels = None if content.labels is None else content.labels[rows]
-    return replace(content, matrices=matrices, labels=labels, ids=first.ids)
-
-
-def _common_labels(contents: list[Content]) -> Labels | None:
-    labelled = [(content.file, content.labels) for content in contents if content.labels is not None]
-    for file, labels in labelled[1:]:
-        if not np.array_equal(labels, labelled[0][1]):
-            raise FileError(
-                f"{file}: its labels differ from those in {labelled[0][0]}; remove the wrong ones"
-            )
-    return labelled[0][1] if labelled else None
+        return None
+    return np.array([merged[key] for key in wanted], dtype=labelled[0][1].dtype)
 
 
 def _view_names(contents: list[Content], stems: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Text files as tables of numbers: header, sample ids, and the exact place of whatever is no number."""
+"""Text files as tables: header, sample ids, columns of numbers and of words, the exact place of a slip."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Iterable
 from itertools import chain, islice
 
 import numpy as np
+from numpy.typing import NDArray
 
+from consilience.views import Encoding
+
+from ...views.encoding import text_codes
 from .contents import Content, Matrix, tidy_ids
 from .errors import FileError, check_size, listed, shown
 from .formats import Source
@@ -19,8 +23,12 @@ ID_NAMES = INDEX_NAMES | {"id", "ids", "sample_id", "sample_ids", "sampleid"}
 LOOK_AHEAD = 100  # rows looked at to tell ids from numbers
 
 
-def read_text(source: Source, id_column: str | None) -> Content:
-    """Read a text file as one view."""
+def read_text(source: Source, id_column: str | None, empty_cells: bool = False) -> Content:
+    """Read a text file as one view.
+
+    A row without any value is a sample that the view has not seen. Single empty cells are refused, unless
+    they are asked for or there are columns of words.
+    """
     rows = Rows(source)
     stream = iter(rows)
     head = list(islice(stream, LOOK_AHEAD))
@@ -29,7 +37,7 @@ def read_text(source: Source, id_column: str | None) -> Content:
         raise FileError(
             f"{source.file}: there is a header but no row of numbers below it; save the file again"
         )
-    table = _Numbers(rows, header, head, id_column)
+    table = _Cells(rows, header, head, id_column, empty_cells)
     return table.read(chain(head, stream))
 
 
@@ -68,15 +76,21 @@ def _names_columns(first: list[str]) -> bool:
     return words > 0 and 2 * words >= len(cells)
 
 
-class _Numbers:
-    """The rows of one file, turned into numbers one by one."""
+class _Cells:
+    """The rows of one file, turned into numbers and words one by one."""
 
-    def __init__(self, rows: Rows, header: list[str] | None, head: list[Row], id_column: str | None) -> None:
+    def __init__(
+        self, rows: Rows, header: list[str] | None, head: list[Row], id_column: str | None, empty_cells: bool
+    ) -> None:
         self.source, self.file, self.header = rows.source, rows.file, header
         self.decimal_comma = rows.delimiter == ";"
         self.mark = ""  # the decimal mark, once one was met
         self.width = len(header) if header is not None else len(head[0][1])
         self.id_at = self._find_ids(head, id_column)
+        self.columns = [j for j in range(self.width) if j != self.id_at]  # where each column stood
+        self.words_at = self._find_words(head)
+        self.numbers_at = [j for j in self.columns if j not in self.words_at]
+        self.empty_cells = empty_cells or bool(self.words_at)
 
     def _find_ids(self, head: list[Row], id_column: str | None) -> int | None:
         if self.header is not None and id_column is not None:
@@ -87,9 +101,20 @@ class _Numbers:
         words = sum(not is_number(cell) for cell in cells)
         return 0 if self.width > 1 and 2 * words > len(cells) else None
 
+    def _find_words(self, head: list[Row]) -> list[int]:
+        """Return the columns of words: as far as we look ahead they hold no number, but something."""
+        if self.header is None:
+            return []  # without names of columns, a word is taken for a slip
+        found = []
+        for j in self.columns:
+            cells = [row[j] for _, row in head if len(row) > j and not is_missing(row[j])]
+            if cells and not any(map(is_number, cells)):
+                found.append(j)
+        return found
+
     def read(self, rows: Iterable[Row]) -> Content:
         """Read all rows."""
-        numbers, lines, ids = array("d"), array("q"), list[str]()
+        numbers, lines, ids, words = array("d"), array("q"), list[str](), list[list[str]]()
         for line, row in rows:
             if len(row) != self.width:
                 raise FileError(
@@ -98,32 +123,70 @@ class _Numbers:
                 )
             lines.append(line)
             if self.id_at is not None:
-                ids.append(row.pop(self.id_at))
-            if self.decimal_comma:
-                row = self._with_points(line, row)
-            try:
-                numbers.extend(map(float, row))
-            except ValueError:
-                raise self._wrong(line, row) from None
-            if "_" in "".join(row):  # Python takes 1_000 for a number, nobody else does
-                raise self._wrong(line, row)
-            check_size(8 * len(numbers), self.source.max_bytes, self.file)
-        return self._content(numbers, lines, ids)
+                ids.append(row[self.id_at])
+            if self.words_at:
+                words.append([row[j].strip() for j in self.words_at])
+            numbers.extend(self._as_numbers(line, row))
+            check_size(8 * (len(numbers) + len(words) * len(self.words_at)), self.source.max_bytes, self.file)
+        return self._content(numbers, lines, ids, words)
 
-    def _content(self, numbers: array[float], lines: array[int], ids: list[str]) -> Content:
-        n_features = self.width - (self.id_at is not None)
-        if n_features == 0:
+    def _as_numbers(self, line: int, row: list[str]) -> list[float]:
+        """Return the numbers of a row, NaN for cells that are empty and may be."""
+        cells = [row[j] for j in self.numbers_at]
+        if self.decimal_comma:
+            cells = self._with_points(line, cells)
+        try:
+            values = list(map(float, cells))
+        except ValueError:
+            values = [
+                math.nan if is_missing(cell) else self._number(line, cells, j) for j, cell in enumerate(cells)
+            ]
+        if "_" in "".join(cells):  # Python takes 1_000 for a number, nobody else does
+            raise self._wrong(line, cells)
+        if not all(map(math.isfinite, values)):
+            unseen = all(is_missing(row[j]) for j in self.columns)
+            if any(map(math.isinf, values)) or not (unseen or self.empty_cells):
+                raise self._wrong(line, cells)
+        return values
+
+    def _number(self, line: int, cells: list[str], j: int) -> float:
+        try:
+            return float(cells[j])
+        except ValueError:
+            raise self._wrong(line, cells) from None
+
+    def _content(
+        self, numbers: array[float], lines: array[int], ids: list[str], words: list[list[str]]
+    ) -> Content:
+        if not self.columns:
             raise FileError(f"{self.file}: it holds sample ids but no column of numbers; add the features")
-        values = np.frombuffer(numbers).reshape(-1, n_features)
-        if not np.isfinite(values).all():
-            i = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-            raise self._wrong(lines[i], list(map(str, values[i].tolist())))
+        values = np.frombuffer(numbers).reshape(len(lines), len(self.numbers_at))
+        encoding = None
+        if self.words_at:
+            values, encoding = self._encoded(values, words)
         names = None
         if self.header is not None:
-            kept = [name or f"column_{j + 1}" for j, name in enumerate(self.header) if j != self.id_at]
+            kept = [self.header[j] or f"column_{j + 1}" for j in self.columns]
             names = np.array(kept, dtype=object)
-        matrix = Matrix(self.source.stem, values, features=names)
+        matrix = Matrix(self.source.stem, values, features=names, encoding=encoding)
         return Content(self.file, (matrix,), ids=self._ids(ids, lines))
+
+    def _encoded(
+        self, numbers: NDArray[np.float64], words: list[list[str]]
+    ) -> tuple[NDArray[np.float64], Encoding]:
+        """Put numbers and the codes of words side by side, in the order of the columns."""
+        values = np.empty((len(numbers), len(self.columns)))
+        known: list[tuple[str, ...] | None] = []
+        for place, j in enumerate(self.columns):
+            if j in self.words_at:
+                column = [row[self.words_at.index(j)] for row in words]
+                values[:, place], categories = text_codes(column, np.array(list(map(is_missing, column))))
+                known.append(categories)
+            else:
+                values[:, place] = numbers[:, self.numbers_at.index(j)]
+                known.append(None)
+        kinds = tuple("numeric" if one is None else "categorical" for one in known)
+        return values, Encoding(kinds, tuple(known))  # type: ignore[arg-type]
 
     def _ids(self, ids: list[str], lines: array[int]) -> np.ndarray | None:
         if self.id_at is None:
@@ -151,13 +214,13 @@ class _Numbers:
 
     def _column(self, j: int) -> str:
         """Name the j-th column of numbers as a person counts them."""
-        j += self.id_at is not None and j >= self.id_at
+        j = self.numbers_at[j]
         name = f" ({shown(self.header[j])})" if self.header is not None and self.header[j] else ""
         return f"column {j + 1}{name}"
 
     def _wrong(self, line: int, row: list[str]) -> FileError:
         """Say what is wrong with the first cell of a row that is no finite number."""
-        j = next(j for j, cell in enumerate(row) if not _is_finite(cell))
+        j = next(j for j, cell in enumerate(row) if not _is_finite(cell) and not self._may_be_empty(cell))
         place, cell = f"{self.file}, line {line}, {self._column(j)}", row[j]
         if is_missing(cell):
             text = f" ({shown(cell)})" if cell.strip() else ""
@@ -167,7 +230,8 @@ class _Numbers:
                 else ", or a delimiter at the end of the line is too many"
             )
             return FileError(
-                f"{place}: the value is missing{text}{last}; fill it in or drop the row or column"
+                f"{place}: the value is missing{text}{last}; fill it in, drop the row or column, or use "
+                "metric gower, which bears empty cells"
             )
         if is_number(cell) and "," in cell:
             return FileError(
@@ -181,6 +245,9 @@ class _Numbers:
             else ""
         )
         return FileError(f"{place}: {shown(cell)} is no number; correct it or drop the column{advice}")
+
+    def _may_be_empty(self, cell: str) -> bool:
+        return self.empty_cells and is_missing(cell)
 
 
 def _is_finite(cell: str) -> bool:

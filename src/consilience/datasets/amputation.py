@@ -1,0 +1,163 @@
+"""Taking samples away from views, to see what missing ones cost."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, svds
+from sklearn.utils import check_random_state
+
+from ..views import Views, as_views
+from .synthetic import _count_missing, _real
+
+PATTERNS = ("random", "not_at_random", "paired", "one_view")
+
+Mask = NDArray[np.bool_]
+
+
+def ampute(
+    views: Any,
+    rate: float,
+    pattern: Literal["random", "not_at_random", "paired", "one_view"] = "random",
+    *,
+    random_state: int | np.random.RandomState | None = None,
+) -> Views:
+    """Take samples away from views; every sample stays in one of them at least.
+
+    Parameters
+    ----------
+    views : list, tuple, mapping, array, sparse matrix, DataFrame or Views
+        The views, two or more, as `Views` takes them.
+    rate : float
+        How much is to be missing; see `pattern`. What is missing already counts, and stays missing: if it
+        is as much, nothing more is taken away.
+    pattern : {"random", "not_at_random", "paired", "one_view"}, default="random"
+        "random": `rate` is the share of missing (sample, view) pairs among all n_samples * n_views, as in
+        `make_multiview`. For each sample one of its views, chosen at random, is not touched; the missing
+        pairs are drawn evenly from all others. With v views `rate` is at most (v - 1) / v.
+
+        "not_at_random": the same, but a pair is the likelier drawn the further the sample lies towards one
+        end of the view's first principal component: the chances are as the ranks along it, 1 to n_samples.
+        So a view misses the more of a cluster the nearer that is to this end.
+
+        "paired": `rate` is the share of samples, chosen at random, that are left in one of their views,
+        chosen at random; the others keep all views. So measurements of different laboratories look that
+        have some samples in common.
+
+        "one_view": `rate` is the share of samples, chosen at random among those that other views have seen,
+        that the last view misses; the other views keep all samples. So an expensive measurement looks.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same pairs every time. What is missing at one rate is so at every larger one.
+
+    Returns
+    -------
+    Views
+        The same names, ids and samples in the same order; `mask` says what is missing. Shares are of whole
+        numbers of pairs or samples, rounded to the nearest (halves to even).
+
+    See Also
+    --------
+    make_multiview : Its `missing` is the same as "random" here, on synthetic data.
+
+    Examples
+    --------
+    >>> from consilience.datasets import ampute, load_digits_views
+    >>> views = ampute(load_digits_views(), 0.3, random_state=0)
+    >>> f"{1 - views.mask.mean():.2f}", int(views.mask.sum(axis=1).min())
+    ('0.30', 1)
+    >>> ampute(load_digits_views(), 0.8, "paired", random_state=0).mask.sum(axis=1)[:10]
+    array([1, 1, 1, 1, 1, 1, 6, 1, 1, 1])
+    """
+    complete = as_views(views)
+    n, v = complete.n_samples, complete.n_views
+    if pattern not in PATTERNS:
+        raise ValueError(f"Unknown pattern {pattern!r}; known: {', '.join(map(repr, PATTERNS))}.")
+    if v < 2:
+        raise ValueError("There is 1 view; samples can only be missing from one of several.")
+    seen = np.ones((n, v), dtype=bool) if complete.mask is None else complete.mask
+    rng = check_random_state(random_state)
+    if pattern == "paired":
+        mask = _leave_one(seen, round(_real(rate, "rate", 0.0, 1.0) * n), rng)
+    elif pattern == "one_view":
+        mask = _take_from_last(seen, round(_real(rate, "rate", 0.0, 1.0) * n), rng)
+    else:
+        # The same bound and the same message as for data that are made with missing samples.
+        n_missing = _count_missing(rate, n, v, "rate")
+        chances = np.ones((n, v)) if pattern == "random" else _ranks_along_first_component(complete)
+        mask = _take_pairs(seen, n_missing, chances, rng)
+    return Views(complete, mask=mask)
+
+
+def _take_pairs(seen: Mask, n_missing: int, chances: Any, rng: np.random.RandomState) -> Mask:
+    """Take pairs away by these chances until so many are missing, but one of each sample's."""
+    n, v = seen.shape
+    spared = np.where(seen, rng.random_sample((n, v)), -1).argmax(axis=1)
+    # The smallest of exponential times with these rates: a draw without putting back, by these chances.
+    times = rng.standard_exponential((n, v)) / chances
+    times[~seen] = 0  # gone already
+    times[np.arange(n), spared] = np.inf
+    mask = seen.copy()
+    mask.ravel()[np.argsort(times, axis=None, kind="stable")[:n_missing]] = False
+    return mask
+
+
+def _leave_one(seen: Mask, n_incomplete: int, rng: np.random.RandomState) -> Mask:
+    """Leave so many samples in one view each, first of all those that are in one only."""
+    n, v = seen.shape
+    order = rng.permutation(n)
+    left = np.where(seen, rng.random_sample((n, v)), -1).argmax(axis=1)
+    order = order[np.argsort(seen[order].sum(axis=1) > 1, kind="stable")]
+    chosen = order[:n_incomplete]
+    mask = seen.copy()
+    mask[chosen] = False
+    mask[chosen, left[chosen]] = True
+    return mask
+
+
+def _take_from_last(seen: Mask, n_missing: int, rng: np.random.RandomState) -> Mask:
+    """Take samples away from the last view until it misses so many."""
+    order = rng.permutation(len(seen))
+    elsewhere = seen[:, :-1].any(axis=1)
+    if n_missing > elsewhere.sum():
+        raise ValueError(
+            f"The last view cannot miss {n_missing} of {len(seen)} samples: no other view has seen "
+            f"{int((~elsewhere).sum())} of them. Lower rate."
+        )
+    # Those that it misses already first, those that nobody else has seen last.
+    ranked = order[np.argsort(np.where(elsewhere, seen[:, -1], 2)[order], kind="stable")]
+    mask = seen.copy()
+    mask[ranked[:n_missing], -1] = False
+    return mask
+
+
+def _ranks_along_first_component(views: Views) -> NDArray[np.float64]:
+    """Return the rank of each sample along each view's first principal component, from 1; (n, v)."""
+    ranks = np.ones((views.n_samples, views.n_views))
+    for i, array in enumerate(views.arrays):
+        seen = views.seen(i)
+        members = np.arange(views.n_samples) if seen is None else np.flatnonzero(seen)
+        ranks[members, i] = np.argsort(np.argsort(_first_component(array[members]), kind="stable")) + 1.0
+    return ranks
+
+
+def _first_component(x: Any) -> NDArray[np.float64]:
+    """Return the scores on the first principal component, the larger ones positive."""
+    if min(x.shape) < 2:
+        return np.asarray(x[:, [0]].toarray() if sparse.issparse(x) else x[:, 0], dtype=float).ravel()
+    if not sparse.issparse(x):
+        x = np.where(np.isfinite(x), x, 0.0)  # cells may be missing where the metric allows that
+    mean, ones = np.asarray(x.mean(axis=0), dtype=float).ravel(), np.ones(x.shape[0])
+    centred = LinearOperator(
+        x.shape,
+        matvec=lambda b: x @ b.ravel() - ones * (mean @ b.ravel()),
+        rmatvec=lambda a: x.T @ a.ravel() - mean * a.sum(),
+        dtype=np.float64,
+    )
+    start = np.random.RandomState(0).standard_normal(x.shape[1])
+    if not (centred @ start).any():  # all samples look the same
+        return np.zeros(x.shape[0])
+    scores = svds(centred, k=1, v0=start[: min(x.shape)])[0][:, 0]
+    return np.asarray(scores if scores[np.argmax(np.abs(scores))] > 0 else -scores)
