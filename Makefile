@@ -29,7 +29,7 @@ lint: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python -m pytest tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
+	$(BIN)/python -m pytest tests/omics tests/test_views.py tests/test_graph_views.py tests/cluster/test_labelling.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
@@ -72,11 +72,11 @@ $(VENV)/.lint: pyproject.toml | $(VENV)/.test
 	touch $@
 
 $(VENV)/.extras: pyproject.toml | $(VENV)/.test
-	$(PIP) install --editable '.[test,all]'
+	$(PIP) install --editable '.[test,all,friends]'
 	touch $@
 
 $(VENV)/.browser: pyproject.toml | $(VENV)/.test
-	$(PIP) install --editable '.[test,all,browser]'
+	$(PIP) install --editable '.[test,all,friends,browser]'
 	touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.test

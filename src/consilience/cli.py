@@ -140,11 +140,14 @@ def _add_cluster(commands: Any) -> None:
         "cluster",
         help="cluster the samples in your files",
         description="Cluster samples described by several views: one file with all views, or one per view "
-        "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx).",
+        "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx, .h5ad, .h5mu).",
         epilog="example: consilience cluster rna.csv protein.csv --clusters 4 --id-column patient",
     )
     _add_input(cluster)
     _add_method(cluster)
+    cluster.add_argument(
+        "--no-write-back", action="store_true", help="write no .h5ad or .h5mu with the result in it"
+    )
     _add_output(cluster, "consilience-result")
     _add_common(cluster)
 
@@ -259,12 +262,29 @@ def _add_reproduce(commands: Any) -> None:
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="the views")
+    parser.usage = "%(prog)s [FILE ...] --clusters C [options]"  # all of them would fill a screen
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the views")
     parser.add_argument("--clusters", type=int, required=True, metavar="C", help="number of clusters")
     parser.add_argument("--neighbors", type=int, metavar="K", help="neighbours per sample and view")
     parser.add_argument("--metric", default="auto", metavar="M[,M...]", help="one metric, or one per view")
+    for kind in ("similarity", "distance"):
+        text = "edge list or matrix of a graph, one more view"
+        parser.add_argument(f"--{kind}-graph", action="append", default=[], type=Path, metavar="F", help=text)
+    parser.add_argument(
+        "--directed",
+        action=argparse.BooleanOptionalAction,
+        help="whether edges of graphs have a direction",
+    )
     parser.add_argument("--labels", type=Path, metavar="FILE", help="true labels, to score against")
     parser.add_argument("--id-column", metavar="NAME", help="column of the sample ids")
+    parser.add_argument(
+        "--join",
+        choices=["outer", "inner"],
+        default="outer",
+        help="keep samples that not all files have (default), or not",
+    )
+    parser.add_argument("--use-rep", metavar="REP", help="of .h5ad, .h5mu: such as X_pca, or rna=X_pca,adt=X")
+    parser.add_argument("--labels-key", metavar="NAME", help="of .h5ad, .h5mu: true labels, a column of obs")
     parser.add_argument(
         "--max-bytes", type=int, default=8 << 30, metavar="N", help="largest file, unpacked (default: 8 GiB)"
     )

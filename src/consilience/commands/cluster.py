@@ -19,6 +19,7 @@ from .fusing import fit
 from .output import check_target, result_folder, write_graph, write_json, write_table
 from .summary import conflict_sentences, summarize, view_cells
 from .tables import show, show_table
+from .write_back import write_back
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     summary = summarize(model, views, read.labels, read.sources, told, found)
     with result_folder(arguments.out, arguments.force) as folder:
         write_results(folder, model, views, summary, found)
+        written = write_back(folder, arguments, read, model, found.samples)
         write_report(
             folder / "report.html",
             model,
@@ -42,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         show(json.dumps(summary, indent=1, ensure_ascii=False))
     else:
-        tell(summary, found, arguments.out)
+        tell(summary, found, arguments.out, written)
     return 0
 
 
@@ -65,7 +67,7 @@ def flagged_rows(conflicts: SampleConflicts) -> Iterator[tuple[Any, str, float]]
         yield conflicts.sample_names[samples[j]], conflicts.names[views[j]], round(float(scores[j]), 6)
 
 
-def tell(summary: dict[str, Any], found: Inspection, out: Path) -> None:
+def tell(summary: dict[str, Any], found: Inspection, out: Path, written: str | None) -> None:
     """Show the result on the terminal."""
     sizes = ", ".join(map(str, summary["cluster_sizes"]))
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters of {sizes}")
@@ -86,5 +88,5 @@ def tell(summary: dict[str, Any], found: Inspection, out: Path) -> None:
     show()
     show(
         f"Results are in {out}: open report.html; labels.csv, view_weights.csv, conflicts.csv, graph.npz, "
-        "summary.json"
+        "summary.json" + ("" if written is None else f", {written}")
     )

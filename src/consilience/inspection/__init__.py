@@ -6,6 +6,7 @@ Matplotlib, and `report` writes it as one page.
 
 from .clusters import ClusterConflicts, cluster_conflicts
 from .confidence import SampleConfidence, sample_confidence
+from .contributions import SampleContributions, sample_contributions
 from .convergence import Convergence, convergence
 from .fusion_help import does_fusion_help
 from .health import GraphHealth, graph_health
@@ -26,6 +27,7 @@ __all__ = [
     "PairConflicts",
     "SampleConfidence",
     "SampleConflicts",
+    "SampleContributions",
     "Sensitivity",
     "ViewSummary",
     "agreement_matrix",
@@ -37,6 +39,7 @@ __all__ = [
     "inspect",
     "sample_confidence",
     "sample_conflicts",
+    "sample_contributions",
     "sensitivity",
     "view_summary",
 ]
