@@ -27,7 +27,7 @@ from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, load_
 from consilience.cluster import placing
 
 METHODS = {"dgf": DistanceGraphFusion, "sgf": SimilarityGraphFusion}
-HEADER = "| data | new samples | half of their views | two fits | same samples | without the rule | time |"
+HEADER = "| data | new samples | half of their views | two fits | same samples | by vote | time |"
 
 
 def main() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph import EdgeKernel, EdgeSet
+from ..graph import EdgeSet
 from .base import estimator
-from .placing import PlacingClusterer, similarity_kernel
+from .placing import PlacingClusterer
 from .prepared import PreparedViews
 from .unified import Floats
 
@@ -34,12 +32,12 @@ class AverageGraph(PlacingClusterer):
     Parameters
     ----------
     n_clusters, n_neighbors, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so is `verbose`.
+        As in `SimilarityGraphFusion`, and so are `max_clusters`, `resolution` and `verbose`.
 
     Attributes
     ----------
     labels_, graph_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
-        As in `SimilarityGraphFusion`.
+        As in `SimilarityGraphFusion`, and so are `n_clusters_` and `cluster_selection_`.
     view_weights_ : ndarray of shape (v,)
         Each view's share of the mean; 0 for a view left out.
 
@@ -52,18 +50,9 @@ class AverageGraph(PlacingClusterer):
     (1797,)
     """
 
-    def _edge_kernel(self, kind: Literal["distance", "similarity"], values: Floats, seen: Any) -> EdgeKernel:
-        return similarity_kernel(kind, values, seen)
-
-    def _units(self, weights: Floats, seen: Any) -> Floats:
-        # The mean over the edges that a view judges, not the sum, or it would count by what it has seen.
-        counts = weights.shape[1] if seen is None else seen.sum(axis=1)
-        return np.asarray(weights.sum(axis=1) / counts)
-
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
-        seen = np.ones(weights.shape, dtype=bool) if edges.seen is None else edges.seen
         self.view_weights_ = prepared.taking_part / prepared.taking_part.sum()
-        return self._unify_new(weights / self._units(weights, seen)[:, None], seen, None)
+        return super()._unify(weights, edges, prepared)
 
-    def _unify_new(self, weights: Floats, seen: NDArray[np.bool_], trust: Floats | None) -> Floats:
-        return np.asarray(weights.sum(axis=0) / seen.sum(axis=0))
+    def _unify_edges(self, weights: Floats, seen: NDArray[np.bool_] | None, trust: Floats | None) -> Floats:
+        return np.asarray(weights.sum(axis=0) / (len(weights) if seen is None else seen.sum(axis=0)))

@@ -100,16 +100,27 @@ class PlacingClusterer(UnifiedGraphClusterer):
     """A clusterer with one graph on the edges of all views that can also say where new samples belong."""
 
     @abstractmethod
+    def _unify_edges(self, weights: Floats, seen: NDArray[np.bool_] | None, trust: Floats | None) -> Floats:
+        """Return the unified similarities on edges, of the fit or new ones, from the views' (v, n_edges).
+
+        The weights are divided by `_units`; `seen` and `trust`, of the same shape, say who judges which edge
+        (None: all do) and how much that counts (None: all alike).
+        """
+
     def _edge_kernel(self, kind: Literal["distance", "similarity"], values: Floats, seen: Any) -> EdgeKernel:
-        """Return how a view's values on the edges become weights."""
+        """Return how a view's values on the edges become weights: here, similarities as in SGF."""
+        return EdgeKernel() if kind == "similarity" else EdgeKernel.for_similarities(values, seen)
 
-    @abstractmethod
     def _units(self, weights: Floats, seen: Any) -> Floats:
-        """Return what the weights (v, n_edges) of each view are divided by in the fit."""
+        """Return what the weights (v, n_edges) of each view are divided by, so that views can be compared.
 
-    @abstractmethod
-    def _unify_new(self, weights: Floats, seen: NDArray[np.bool_], trust: Floats | None) -> Floats:
-        """Return the unified similarities on new edges, from the views' weights in their units."""
+        Here the mean over the edges that it judges: the sum would let a view count by what it has seen.
+        """
+        counts = weights.shape[1] if seen is None else seen.sum(axis=1)
+        return np.asarray(weights.sum(axis=1, dtype=np.float64) / counts)
+
+    def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
+        return self._unify_edges(weights / self._units(weights, edges.seen)[:, None], edges.seen, None)
 
     def _row_trust(self) -> Floats | None:
         """Return how much each row of the views that take part counts; None if all count alike."""
@@ -225,7 +236,7 @@ class PlacingClusterer(UnifiedGraphClusterer):
             ]
         )
         trust = None if self._placement.trust is None else self._placement.trust[edges.indices].T * edges.seen
-        unified = self._unify_new(weights, edges.seen, trust)
+        unified = self._unify_edges(weights, edges.seen, trust)
         kept = np.zeros(len(unified), dtype=bool)
         mark_largest(edges.indptr, unified, self.n_neighbors_, 0, stop - start, kept)
         rows, clusters = edges.rows, self.labels_[edges.indices]
@@ -236,11 +247,6 @@ class PlacingClusterer(UnifiedGraphClusterer):
         c = int(self.labels_.max()) + 1
         counted = np.bincount(rows * c + clusters, weights=votes, minlength=(stop - start) * c)
         return np.asarray(counted, dtype=np.float64).reshape(stop - start, c)
-
-
-def similarity_kernel(kind: Literal["distance", "similarity"], values: Floats, seen: Any) -> EdgeKernel:
-    """Return the kernel of SGF: Gaussian in standardised squared distances; similarities stay as they are."""
-    return EdgeKernel() if kind == "similarity" else EdgeKernel.for_similarities(values, seen)
 
 
 def _fitted_views(
