@@ -9,7 +9,7 @@ held, and the k strongest of the unified edges vote, by their weight, for the cl
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,9 +25,11 @@ from ..neighbors.spaces import CompressedRows
 from ..views import Views
 from ..warned import warn
 from .base import estimator
+from .id_order import graph_put_back, id_order, inverse
 from .incoming import NewSamples, ViewForm, forms_of, read_new_samples
 from .prepared import PreparedViews, SharedViews
 from .progress import Progress
+from .spectral import canonical_labels
 from .unified import Floats, UnifiedGraphClusterer
 
 _BLOCK = 1 << 15  # new samples at a time: their edges take some ten to hundred megabytes
@@ -142,6 +144,10 @@ class PlacingClusterer(UnifiedGraphClusterer):
         return edges, stacked
 
     def _fit_checked(self, views: Views, shared: SharedViews | None) -> Progress:
+        order = id_order(views)
+        if order is not None:
+            views = views[order]
+            shared = None if shared is None else shared.in_id_order
         progress = super()._fit_checked(views, shared)
         self._placement = Placement(
             forms=forms_of(views, self.metrics_),
@@ -150,7 +156,23 @@ class PlacingClusterer(UnifiedGraphClusterer):
             trust=self._fitted_trust,
         )
         del self._fitted_views, self._fitted_mask, self._fitted_trust
+        if order is not None:
+            self._put_back(order)
         return progress
+
+    def _put_back(self, order: NDArray[np.intp]) -> None:
+        """Bring what was found in the order of the ids into the order in which the samples came."""
+        places = inverse(order)
+        self.labels_ = canonical_labels(self.labels_[places])
+        self.embedding_ = self.embedding_[places]
+        self.graph_ = graph_put_back(self.graph_, order)
+        kept = self._placement
+        self._placement = replace(
+            kept,
+            views=tuple(replace(view, space=view.space.permuted(places)) for view in kept.views),
+            mask=None if kept.mask is None else kept.mask[places],
+            trust=None if kept.trust is None else kept.trust[places],
+        )
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Return the cluster of each of some new samples.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..neighbors import RememberingSpace, Space, is_precomputed
 from ..neighbors.scaling import Scaling
 from ..views import Views
+from .id_order import id_order
 
 if TYPE_CHECKING:
     from .base import MultiviewClusterer
@@ -92,6 +93,12 @@ class SharedViews:
     def __init__(self, X: Any) -> None:
         self.views = X if isinstance(X, Views) else Views(X)
         self._prepared: dict[Any, PreparedViews] = {}
+
+    @cached_property
+    def in_id_order(self) -> SharedViews:
+        """The same with the samples in the order of their ids."""
+        order = id_order(self.views)
+        return self if order is None else SharedViews(self.views[order])
 
     @cached_property
     def fingerprint(self) -> str:

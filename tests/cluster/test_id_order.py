@@ -1,0 +1,123 @@
+"""With ids, the order in which rows come changes nothing but the order of the answer."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, make_multiview
+from consilience.cluster import AverageGraph, SharedViews
+from consilience.cluster.id_order import id_order
+from consilience.cluster.spectral import canonical_labels
+from consilience.inspection import inspect
+
+SYSTEMS = (SimilarityGraphFusion, DistanceGraphFusion, AverageGraph)
+every = pytest.mark.parametrize("system", SYSTEMS)
+KINDS = {
+    "text": [f"s{i}" for i in range(150)],
+    "numbers": [7 * i % 1009 for i in range(150)],
+    "mixed": [i if i % 2 else f"x{i}" for i in range(150)],
+    "pairs": [(i % 5, i) for i in range(150)],
+}
+
+
+@pytest.fixture(scope="module")
+def sample():
+    # Rounded, so that samples are equally near; not far apart, so that clusters depend on small things.
+    data = make_multiview(150, n_views=3, n_clusters=4, separation=3.5, missing=0.2, random_state=0)
+    return {name: np.round(array) for name, array in data.views.items()}
+
+
+def shuffled(views, ids, seed):
+    """Return frames in orders of their own."""
+    rng = np.random.default_rng(seed)
+    frames = {}
+    for name, array in views.items():
+        frame = pd.DataFrame(array, index=pd.Index(ids, tupleize_cols=False)).dropna(how="all")
+        frames[name] = frame.iloc[rng.permutation(len(frame))]
+    return frames
+
+
+def by_id(model):
+    return dict(zip(model.sample_ids_.tolist(), model.labels_.tolist(), strict=True))
+
+
+@every
+@pytest.mark.parametrize("kind", KINDS)
+def test_shuffling_every_table_changes_no_label(system, kind, sample):
+    ids = KINDS[kind]
+    first = system(n_clusters=4, random_state=0).fit(shuffled(sample, ids, 0))
+    for seed in (1, 2):
+        frames = shuffled(sample, ids, seed)
+        other = system(n_clusters=4, random_state=0).fit(frames)
+        own = list(frames["view_0"].index)
+        assert other.sample_ids_.tolist()[: len(own)] == own  # the order of the first view
+        assert sorted(by_id(other), key=repr) == sorted(by_id(first), key=repr)
+        labels = by_id(first)
+        expected = canonical_labels([labels[label] for label in other.sample_ids_.tolist()])
+        np.testing.assert_array_equal(other.labels_, expected)
+
+
+@pytest.mark.parametrize("system", SYSTEMS[:2])
+@pytest.mark.parametrize("solver", ["dca", "exact"])
+def test_everything_is_put_back(system, solver, sample):
+    """All that a fit keeps is that of the samples in order, at other places."""
+    views = Views(sample, sample_ids=[f"s{i:03d}" for i in range(150)])
+    assert id_order(views) is None
+    straight = system(n_clusters=4, random_state=0, solver=solver).fit(views)
+    order = np.random.default_rng(3).permutation(150)
+    model = system(n_clusters=4, random_state=0, solver=solver).fit(views[order])
+    np.testing.assert_array_equal(model.labels_, canonical_labels(straight.labels_[order]))
+    np.testing.assert_array_equal(model.embedding_, straight.embedding_[order])
+    np.testing.assert_array_equal(model.graph_.toarray(), straight.graph_.toarray()[np.ix_(order, order)])
+    assert model.graph_.has_canonical_format
+    np.testing.assert_array_equal(model.row_reliability_, straight.row_reliability_[order])
+    places = np.argsort(order)
+    for own, their in zip(model.neighbors_, straight.neighbors_, strict=True):
+        np.testing.assert_array_equal(own, places[their][order])
+    rows, columns = model.edges_.rows, model.edges_.indices
+    assert np.all(np.diff(rows.astype(int) * 150 + columns) > 0)
+    for field in ("consistent", "inconsistent", "weights_by_view", "trust_by_view", "seen_by_view"):
+        ours, theirs = getattr(model.fusion_, field), getattr(straight.fusion_, field)
+        if field.endswith("view"):
+            ours, theirs = ours.T, theirs.T
+        for v in range(3):
+            dense = straight.edges_.to_csr(theirs[:, v].astype(float)).toarray()
+            np.testing.assert_array_equal(ours[:, v].astype(float), dense[order[rows], order[columns]])
+    np.testing.assert_array_equal(model.edges_.seen, model.fusion_.seen_by_view)
+    assert model.history_.tolist() == straight.history_.tolist()
+    np.testing.assert_allclose(
+        model.predict_proba(sample),
+        straight.predict_proba(sample)[:, _renumbered(straight, order)],
+        rtol=1e-12,
+    )
+
+
+def _renumbered(straight, order):
+    """Return which cluster of the one fit each cluster of the other is."""
+    labels = straight.labels_[order]
+    return labels[np.sort(np.unique(labels, return_index=True)[1])]
+
+
+def test_what_looks_at_a_model_sees_the_same(sample):
+    views = Views(sample, sample_ids=[f"s{i:03d}" for i in range(150)])
+    order = np.random.default_rng(4).permutation(150)
+    straight = inspect(DistanceGraphFusion(n_clusters=4, random_state=0).fit(views))
+    other = inspect(DistanceGraphFusion(n_clusters=4, random_state=0).fit(views[order]))
+    assert list(other.samples.sample_names) == [f"s{i:03d}" for i in order]
+    np.testing.assert_array_equal(other.samples.flagged, straight.samples.flagged[order])
+    # How misplaced rows look is simulated, with lots drawn by place.
+    np.testing.assert_allclose(other.samples.scores, straight.samples.scores[order], atol=0.02)
+
+
+def test_shared_views_give_the_same(sample):
+    ids = [f"s{i}" for i in np.random.default_rng(5).permutation(150)]
+    views = Views(sample, sample_ids=ids)
+    model = DistanceGraphFusion(n_clusters=4, random_state=0)
+    alone = model.fit(views).labels_
+    np.testing.assert_array_equal(model.fit(SharedViews(views)).labels_, alone)
+
+
+def test_without_ids_nothing_is_moved(sample):
+    assert id_order(Views(sample)) is None
+    assert id_order(Views(sample, sample_ids=range(150))) is None
+    assert id_order(Views(sample, sample_ids=[*range(1, 150), 0])).tolist() == [149, *range(149)]
