@@ -91,6 +91,31 @@ def test_cluster_options_reach_the_model(sample, capsys):
     )
 
 
+def test_the_number_of_clusters_is_chosen_and_said(sample, capsys):
+    words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", "auto", "--out", "r"]
+    assert run(*words) == 0
+    out = capsys.readouterr().out
+    summary = json.loads(Path("r/summary.json").read_text())
+    told = summary["cluster_selection"]
+    assert summary["n_clusters"] == told["chosen"] == 3
+    assert told["reason"].startswith("3 clusters: ") and told["reason"] in out
+    assert told["n_clusters"] == list(range(2, 21)) and np.argmax(told["scores"]) == 1
+    assert summary["parameters"]["n_clusters"] == "auto"
+    assert "How many clusters?" in Path("r/report.html").read_text()
+    assert run("report", "view_0.csv", "view_1.csv", "--clusters", "auto", "--no-fusion-help") == 0
+    assert told["reason"] in capsys.readouterr().out
+
+
+def test_labels_can_be_read_off_in_other_ways(sample, capsys):
+    words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--json"]
+    assert run(*words, "--assign-labels", "cluster_qr", "--resolution", 2) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["parameters"]["assign_labels"] == "cluster_qr" and told["parameters"]["resolution"] == 2
+    assert told["cluster_selection"] is None
+    labels = DistanceGraphFusion(n_clusters=3, assign_labels="cluster_qr").fit(sample.views).labels_
+    assert told["cluster_sizes"] == np.bincount(labels).tolist()
+
+
 def test_an_existing_folder_is_kept_unless_forced(sample, capsys):
     words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--out", "r"]
     assert run(*words) == 0
@@ -118,6 +143,7 @@ def test_nothing_half_written_stays_when_the_disk_fills_up(sample, monkeypatch, 
 BAD = [
     (["cluster", "nowhere.csv", "--clusters", "3"], "nowhere.csv"),
     (["cluster", "view_0.csv", "--clusters", "three"], "invalid int value"),
+    (["compare", "view_0.csv", "--clusters", "auto"], "invalid int value"),
     (["cluster", "view_0.csv"], "--clusters"),
     (["cluster", "view_0.csv", "--clusters", "0"], "n_clusters must be a positive integer"),
     (["cluster", "view_0.csv", "--clusters", "91"], "fewer samples"),

@@ -11,7 +11,7 @@ from importlib.metadata import version as _version
 
 from .cluster import PAPER, DistanceGraphFusion, SimilarityGraphFusion
 from .cluster.saving import load
-from .datasets import load_digits_views, make_multiview
+from .datasets import ampute, load_digits_views, make_multiview
 from .fusion import FusionResult, consistent_graph, fuse_graphs
 from .graph import EdgeSet
 from .views import GraphView, PerView, Views, graph_view, multiplex
@@ -28,6 +28,7 @@ __all__ = [
     "SimilarityGraphFusion",
     "Views",
     "__version__",
+    "ampute",
     "consistent_graph",
     "fuse_graphs",
     "graph_view",

@@ -143,7 +143,7 @@ def _add_cluster(commands: Any) -> None:
         "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx, .h5ad, .h5mu).",
         epilog="example: consilience cluster rna.csv protein.csv --clusters 4 --id-column patient",
     )
-    _add_input(cluster)
+    _add_input(cluster, auto=True)
     _add_method(cluster)
     cluster.add_argument(
         "--no-write-back", action="store_true", help="write no .h5ad or .h5mu with the result in it"
@@ -160,7 +160,7 @@ def _add_report(commands: Any) -> None:
         "they are, which view disagrees where, and whether fusing them helps.",
         epilog="example: consilience report rna.csv protein.csv --clusters 4 --id-column patient",
     )
-    _add_input(report)
+    _add_input(report, auto=True)
     _add_method(report)
     report.add_argument(
         "--fdr",
@@ -191,7 +191,8 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
         "--scale",
         choices=["auto", "none", "standard"],
         default="auto",
-        help="which features to rescale: what dominates (default), none, all",
+        metavar="HOW",
+        help="rescale features: auto (default), none, standard",
     )
     for whose in ("view", "row"):
         cluster.add_argument(
@@ -200,6 +201,14 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
             default="agreement",
             help=f"how much each {whose} counts (default: agreement)",
         )
+    cluster.add_argument(
+        "--assign-labels",
+        choices=["kmeans", "cluster_qr", "leiden"],
+        default="kmeans",
+        metavar="HOW",
+        help="kmeans (default), cluster_qr or leiden",
+    )
+    cluster.add_argument("--resolution", type=float, default=1.0, metavar="R", help="of leiden (default: 1)")
 
 
 def _add_compare(commands: Any) -> None:
@@ -261,10 +270,21 @@ def _add_reproduce(commands: Any) -> None:
     _add_common(reproduce)
 
 
-def _add_input(parser: argparse.ArgumentParser) -> None:
+def _number_or_auto(text: str) -> int | str:
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"invalid int value: {text!r} (or auto)") from None
+
+
+def _add_input(parser: argparse.ArgumentParser, *, auto: bool = False) -> None:
     parser.usage = "%(prog)s [FILE ...] --clusters C [options]"  # all of them would fill a screen
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the views")
-    parser.add_argument("--clusters", type=int, required=True, metavar="C", help="number of clusters")
+    text = "number of clusters" + (", or auto" if auto else "")
+    kind_of_number = _number_or_auto if auto else int
+    parser.add_argument("--clusters", type=kind_of_number, required=True, metavar="C", help=text)
     parser.add_argument("--neighbors", type=int, metavar="K", help="neighbours per sample and view")
     parser.add_argument("--metric", default="auto", metavar="M[,M...]", help="one metric, or one per view")
     for kind in ("similarity", "distance"):

@@ -1,6 +1,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -209,3 +210,29 @@ def test_missing_samples_are_refused():
     sample = make_multiview(60, n_views=2, n_clusters=3, missing=0.2, random_state=0)
     with pytest.raises(ValueError, match="ConcatenatedSpectral is not defined for samples that a view"):
         ConcatenatedSpectral(n_clusters=3).fit(Views(sample.views, mask=sample.mask))
+
+
+def far(a, b):
+    return float(np.abs(a - b).sum())
+
+
+def test_a_function_measures_all_views_together():
+    views = make_multiview(60, n_views=2, n_clusters=3, separation=4.0, random_state=0).views
+    named = ConcatenatedSpectral(n_clusters=3, metric="manhattan", random_state=0).fit(views)
+    for metric in (far, [far, far]):
+        ours = ConcatenatedSpectral(n_clusters=3, metric=metric, random_state=0).fit(views)
+        assert_same_partition(ours.labels_, named.labels_)
+    with pytest.raises(ValueError, match="one metric, got 'cosine', 'far'"):
+        ConcatenatedSpectral(n_clusters=3, metric=[far, "cosine"]).fit(views)
+
+
+@pytest.mark.parametrize("metric", ["auto", "gower"])
+def test_what_is_no_number_cannot_be_put_side_by_side(metric):
+    numbers = np.random.default_rng(0).normal(size=(30, 3))
+    words = pd.DataFrame({"colour": ["red", "green", "blue"] * 10})
+    sizes = pd.DataFrame(numbers)
+    with pytest.raises(ValueError, match="View 'colour' has columns that are no numbers"):
+        ConcatenatedSpectral(n_clusters=2, metric=metric).fit({"size": sizes, "colour": words})
+    numbers[4, 1] = np.nan
+    with pytest.raises(ValueError, match="'size', row 4, column 1 holds NaN"):
+        ConcatenatedSpectral(n_clusters=2, metric=metric).fit({"size": numbers})

@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 from tests.reproduction.test_figures import overlaps, texts
 
+from consilience.cluster import ClusterSelection
 from consilience.inspection import (
     AgreementMatrix,
     ClusterConflicts,
@@ -144,6 +145,13 @@ def help_found(v=3, scores=True):
     )
 
 
+def selection(chosen=5, largest=20):
+    """Return a choice among 2 to so many clusters."""
+    c = np.arange(2, largest + 1)
+    fit = np.exp(-np.abs(c - 5) / 4)
+    return ClusterSelection(c, fit / 5, fit / 2, fit, fit / 10, 1.8 / c, chosen, "5 clusters: such is life.")
+
+
 EVERY = {
     "affinity": lambda **at: plots.plot_affinity(a_graph(30), some_labels(30, 3), **at),
     "affinity, binned": lambda **at: plots.plot_affinity(a_graph(90), some_labels(90, 25), max_bins=40, **at),
@@ -169,6 +177,7 @@ EVERY = {
         sensitivity(["auto", 5, 20], "auto", False, "n_neighbors"), **at
     ),
     "fusion help": lambda **at: plots.plot_fusion_help(help_found(), **at),
+    "cluster selection": lambda **at: plots.plot_cluster_selection(selection(), **at),
 }
 every = pytest.mark.parametrize("draw", EVERY.values(), ids=EVERY)
 
@@ -495,6 +504,19 @@ def test_the_gap_behind_the_clusters_is_marked(plt):
     assert [height_of(axes, band)[0] for band in axes.patches] == pytest.approx([0.01, 0.02])
 
 
+def test_the_number_chosen_is_marked(plt):
+    axes = plots.plot_cluster_selection(selection())
+    assert axes.get_title() == "5 clusters chosen"
+    colours = [bar.get_facecolor() for bar in axes.patches]
+    assert [i for i, colour in enumerate(colours) if colour != colours[0]] == [3]
+    stability, null, mark = axes.get_lines()
+    assert stability.get_ydata()[3] == null.get_ydata()[3] + 0.64 == 1.0
+    assert list(mark.get_xdata()) == [5, 5]
+    axes = plots.plot_cluster_selection(selection(1))
+    assert axes.get_title() == "nothing stands out: 1 cluster"
+    assert len(axes.get_lines()) == 2
+
+
 @pytest.mark.parametrize(
     ("values", "current", "scale", "places", "line"),
     [
@@ -569,6 +591,8 @@ EDGES = {
     "no eigenvalue": lambda: plots.plot_eigengap(health(eigenvalues=())),
     "too few eigenvalues": lambda: plots.plot_eigengap(health(6)),
     "one cluster's gap": lambda: plots.plot_eigengap(health(1)),
+    "no candidate": lambda: plots.plot_cluster_selection(selection(1, largest=1)),
+    "one candidate": lambda: plots.plot_cluster_selection(selection(2, largest=2)),
     "unknown null": lambda: plots.plot_fusion_help(replace(help_found(), null_stability=np.full(7, np.nan))),
 }
 

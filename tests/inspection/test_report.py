@@ -419,6 +419,34 @@ def conclusions(tmp_path, views, n_clusters=3, **told):
     return " ".join(reported(tmp_path, views, n_clusters, **told).conclusions)
 
 
+def test_a_number_that_was_chosen_has_a_section(sample, tmp_path):
+    model = fit(sample.views, "auto")
+    found = model.cluster_selection_
+    page = read(write_report(tmp_path / "report.html", model))
+    assert page.short["number"] == page.conclusions[1] == found.reason
+    assert [row[0] for row in page.body("candidates")] == [str(c) for c in found.n_clusters]
+    assert [row[-1] for row in page.body("candidates")] == [decimal(float(x)) for x in found.scores]
+    drawn = page.payload["selection"]
+    assert drawn["chosen"] == found.chosen == 4
+    np.testing.assert_allclose(drawn["stability"], found.stability, rtol=1e-3)
+    assert ("div", "chart-selection") in [(tag, told.get("id")) for tag, told in page.elements]
+    assert "behind 4, the number of clusters chosen" in page.text
+    assert page.payload["eigenvalues"]["was"] == "chosen"
+
+
+def test_a_number_that_was_given_has_none(written):
+    page = written()
+    assert "number" not in page.short and page.payload["selection"] is None
+    assert "How many clusters?" not in page.text
+    assert page.payload["eigenvalues"]["was"] == "asked for"
+
+
+def test_nothing_that_stands_out_is_said(tmp_path):
+    page = reported(tmp_path, make_multiview(200, n_clusters=1, random_state=0).views, "auto")
+    assert page.short["number"].startswith("1 cluster: no number from 2 to 20 stands out")
+    assert "nothing stands out" in page.text
+
+
 def test_one_view(tmp_path):
     views = make_multiview(60, n_views=1, n_clusters=3, separation=6.0, random_state=0).views
     told = conclusions(tmp_path, views)

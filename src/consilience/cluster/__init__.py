@@ -12,6 +12,7 @@ from .mvgl import MVGL
 from .prepared import SharedViews
 from .registry import systems
 from .rmsc import RMSC
+from .selection import ClusterSelection, select_n_clusters
 from .single import SingleViewSpectral
 from .snf import SNF
 from .spectral import spectral_clustering, spectral_embedding
@@ -27,6 +28,7 @@ __all__ = [
     "SNF",
     "WMSC",
     "AverageGraph",
+    "ClusterSelection",
     "CoReg",
     "ConcatenatedSpectral",
     "DistanceGraphFusion",
@@ -35,6 +37,7 @@ __all__ = [
     "SimilarityGraphFusion",
     "SimilarityGraphFusion2019",
     "SingleViewSpectral",
+    "select_n_clusters",
     "spectral_clustering",
     "spectral_embedding",
     "systems",

@@ -240,7 +240,7 @@ class AASC(ViewGraphsKMeansClusterer):
     Parameters
     ----------
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, n_jobs, random_state, verbose
-        As in `SimilarityGraphFusion`.
+        As in `SimilarityGraphFusion`. A number of clusters must be given, and `assign_labels` be "kmeans".
     n_init : int or "auto", default=10
         Restarts of k-means.
 
@@ -302,7 +302,7 @@ class AASC(ViewGraphsKMeansClusterer):
     def _learn(
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
     ) -> None:
-        result = aggregate_affinities(graphs, self.n_clusters, random_state=random_state)
+        result = aggregate_affinities(graphs, self.n_clusters_, random_state=random_state)
         self.graph_ = result.graph
         self.embedding_ = result.f
         self.eigenvalues_ = result.eigenvalues[-1]

@@ -314,7 +314,7 @@ class AWP(ViewGraphsClusterer):
     def _learn(
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
     ) -> None:
-        embeddings = embed_views(graphs, self.n_clusters, random_state=random_state)
+        embeddings = embed_views(graphs, self.n_clusters_, random_state=random_state)
         best = rotate_from_many_starts(embeddings, n_restarts=self.n_restarts, random_state=random_state)
         weights = 1 / np.maximum(best.residuals, _PERFECT)
         self.labels_ = best.labels
@@ -327,9 +327,9 @@ class AWP(ViewGraphsClusterer):
 
     def _labels(self, random_state: np.random.RandomState) -> Labels:
         n_filled = len(np.unique(self.labels_))
-        if n_filled < self.n_clusters:
+        if n_filled < self.n_clusters_:
             warn(
-                f"Only {n_filled} of {self.n_clusters} clusters have samples in the best run. "
+                f"Only {n_filled} of {self.n_clusters_} clusters have samples in the best run. "
                 "Raise n_restarts or lower n_clusters.",
             )
         if not self.converged_:

@@ -37,13 +37,14 @@ class ComponentGraphClusterer(ViewGraphsKMeansClusterer):
         graphs = []
         for space, name in zip(prepared.spaces, prepared.names, strict=True):
             with progress.stage("neighbors", repr(name)):
-                found = rank_constrained_graph(space, n, self.n_clusters, k, max_iter=self._max_search)
+                found = rank_constrained_graph(space, n, self.n_clusters_, k, max_iter=self._max_search)
                 graphs.append(found.graph)
         return graphs
 
     def _embed_graph(self, random_state: np.random.RandomState) -> None:
         # As many components as clusters are what was looked for; only more of them are worth a warning.
-        too_many = connected_components(self.graph_, directed=False)[0] > self.n_clusters
-        embedding = spectral_embedding(self.graph_, self.n_clusters, warn=too_many, random_state=random_state)
+        c = self.n_clusters_
+        too_many = connected_components(self.graph_, directed=False)[0] > c
+        embedding = spectral_embedding(self.graph_, c, warn=too_many, random_state=random_state)
         self.embedding_ = unit_rows(embedding.vectors)
         self.eigenvalues_ = embedding.eigenvalues

@@ -85,7 +85,8 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
         One metric for all views together, not precomputed; as in `SimilarityGraphFusion` otherwise. "auto"
         looks at the concatenation. A sequence or dict is taken only if it names the same metric throughout.
     n_clusters, n_neighbors, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state, verbose
-        As in `SimilarityGraphFusion`. ``scale="standard"`` comes before balancing.
+        As in `SimilarityGraphFusion`. A number of clusters must be given, and `assign_labels` be "kmeans".
+        ``scale="standard"`` comes before balancing.
 
     Attributes
     ----------

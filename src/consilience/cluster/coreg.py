@@ -148,7 +148,7 @@ class CoReg(ViewGraphsKMeansClusterer):
     Parameters
     ----------
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, n_jobs, random_state, verbose
-        As in `SimilarityGraphFusion`.
+        As in `SimilarityGraphFusion`. A number of clusters must be given, and `assign_labels` be "kmeans".
     lambda_ : float, default=0.01
         How strongly the views' embeddings are drawn together; 0 leaves each as it is.
     max_iter : int, default=30
@@ -204,7 +204,7 @@ class CoReg(ViewGraphsKMeansClusterer):
     ) -> None:
         found = coregularize(
             graphs,
-            self.n_clusters,
+            self.n_clusters_,
             lambda_=self.lambda_,
             max_iter=self.max_iter,
             tol=self.tol,

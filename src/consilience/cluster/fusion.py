@@ -20,7 +20,8 @@ from ..neighbors import Agreement
 from ..views import Views
 from .base import estimator
 from .checks import check_choice
-from .placing import PlacingClusterer, similarity_kernel
+from .id_order import fusion_put_back, inverse, lists_put_back
+from .placing import PlacingClusterer
 from .prepared import PreparedViews, expand
 from .progress import Progress
 from .weighing import judge_views, warn_about
@@ -100,13 +101,15 @@ class GraphFusion(PlacingClusterer):
         heard = np.ones(len(neighbors), dtype=bool)
         if self._by_agreement:
             warn_about(judged, prepared)
-            heard = judged.each.weights > 0
-            self._weights = judged.each.weights[heard]
+            heard = judged.weights > 0
+            self._weights = judged.weights[heard]
             prepared = prepared if heard.all() else prepared.only(heard)
-            neighbors = [one for one, kept in zip(neighbors, heard, strict=True) if kept]
+            neighbors = [one for one, kept in zip(judged.where_needed(neighbors), heard, strict=True) if kept]
             self._rows = self._rows[:, heard]
         if self.row_weights == "agreement":
             self._rows = judged.rows(heard, prepared.mask)
+        if self._by_agreement:
+            self._rows = judged.doubted(self._rows, heard)
         return neighbors, prepared
 
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
@@ -136,19 +139,28 @@ class GraphFusion(PlacingClusterer):
         totals = weights.sum(axis=1, dtype=np.float64)
         return np.asarray(totals if seen is None else totals / seen.mean(axis=1))
 
-    def _unify_new(self, weights: Floats, seen: NDArray[np.bool_], trust: Floats | None) -> Floats:
+    def _unify_edges(self, weights: Floats, seen: NDArray[np.bool_] | None, trust: Floats | None) -> Floats:
         result = self.fusion_
         problem = FusionProblem(
             weights=weights,
             view_weights=result.view_weights,
             beta=float(self.params_["beta"]),
             gamma=float(self.params_["gamma"]),
-            seen=None if seen.all() else seen,
+            seen=None if seen is None or seen.all() else seen,
             names=result.view_names,
             trust=trust,
         )
         schedule = Schedule(solver=result.solver, backend=self.params_["backend"])
         return self._similarity(fuse_new_edges(problem, result.view_scales, schedule, result.n_iter))
+
+    def _put_back(self, order: NDArray[np.intp]) -> None:
+        super()._put_back(order)
+        self.row_reliability_ = self.row_reliability_[inverse(order)]
+        self.neighbors_ = tuple(lists_put_back(lists, order) for lists in self.neighbors_)
+        self.fusion_ = fusion_put_back(self.fusion_, order)
+
+    def _heard(self, n_views: int) -> NDArray[np.float64]:
+        return self.fusion_.view_weights
 
     @abstractmethod
     def _similarity(self, fused: Floats) -> Floats:
@@ -295,17 +307,25 @@ class GraphFusion(PlacingClusterer):
 _PARAMETERS = """
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or "auto", default=8
+        Number of clusters. "auto": chosen by the eigengaps of the unified graph and the stability of its
+        clusters under resampling, as `select_n_clusters` does; 1, with a warning, if nothing stands out. The
+        curves are in `cluster_selection_`.
+    max_clusters : int, default=20
+        The largest number that "auto" considers, at most a quarter of the samples. A warning tells if it is
+        the one chosen.
     n_neighbors : int or "auto", default="auto"
         Neighbours per sample and view. "auto" is 0.6 n / n_clusters, but at least 6, at most 20 and
-        below n. The paper's tables use 6.
-    metric : str, sequence of str or dict of str, default="auto"
-        One metric for all views, or one for each: "auto" (cosine for non-negative views with more than
-        80 % zeros, else Euclidean), "euclidean", "cosine", another metric name of scikit-learn, or
-        "precomputed_distance", "precomputed_squared_distance", "precomputed_similarity". Distances are
-        squared before use, unless they say that they are. A dense matrix of similarities that is 0 on the
-        diagonal and nowhere else is taken for distances, and refused; the diagonal is not used otherwise.
+        below n; where n_clusters is "auto" itself, as for 8 clusters. The paper's tables use 6.
+    metric : str, callable, or a sequence or dict of these, default="auto"
+        One metric for all views, or one for each: "auto" (Gower for views with columns of categories, cosine
+        for non-negative views with more than 80 % zeros, else Euclidean), "euclidean", "cosine", "gower",
+        "nan_euclidean", another metric name of scikit-learn, a function of two rows that returns their
+        distance, or "precomputed_distance", "precomputed_squared_distance", "precomputed_similarity",
+        "graph_distance" (a sparse matrix in which an absent entry is no edge). A `GraphView` says itself what
+        it is. Distances are squared before use, unless they say that they are. A dense matrix of similarities
+        that is 0 on the diagonal and nowhere else is taken for distances, and refused; the diagonal is not
+        used otherwise.
     scale : {"auto", "none", "standard"}, default="auto"
         "auto" rescales only what dominates a view, with a warning: a few features whose spread stands far
         apart from that of all others, or all of them if fewer than 10 carry the view; and takes counts by
@@ -332,8 +352,13 @@ _PARAMETERS = """
         The rounds end once one of them makes less than this share of the whole gain, after five at least.
     max_iter : int, default=100
         Cap on the number of rounds; with ``solver="exact"``, of the paper's and of the exact rounds each.
-    assign_labels : {"kmeans"}, default="kmeans"
-        How labels are read off the spectral embedding.
+    assign_labels : {"kmeans", "cluster_qr", "leiden"}, default="kmeans"
+        "kmeans" on the unit rows of the spectral embedding; "cluster_qr", a pivoted QR decomposition of it,
+        which draws nothing at random; or "leiden", communities of the unified graph itself, by modularity
+        (needs igraph: the extra ``leiden``). Leiden finds the number of clusters by `resolution`;
+        `n_clusters` is then only the width of `embedding_` ("auto": the number found, up to `max_clusters`).
+    resolution : float, default=1.0
+        Of Leiden: the larger, the more clusters.
     n_init : int or "auto", default=30
         Restarts of k-means. "auto" is 30 below 5,000 samples, 20 below 10,000, 5 below 30,000, then 3.
     neighbor_search : {"exact"}, default="exact"
@@ -355,9 +380,14 @@ _PARAMETERS = """
         Cluster of each sample, numbered by first appearance.
     graph_ : csr_array of shape (n_samples, n_samples)
         The unified graph, symmetric.
-    embedding_ : ndarray of shape (n_samples, n_clusters)
+    n_clusters_ : int
+        Number of clusters: as given, as chosen, or as Leiden found it.
+    cluster_selection_ : ClusterSelection or None
+        The candidates, their eigengaps and stability, and why one was chosen; None unless ``n_clusters`` is
+        "auto" and ``assign_labels`` not "leiden".
+    embedding_ : ndarray of shape (n_samples, n_clusters_)
         Spectral embedding, rows of unit length.
-    eigenvalues_ : ndarray of shape (n_clusters,)
+    eigenvalues_ : ndarray of shape (n_clusters_,)
         Smallest eigenvalues of the unified graph's normalised Laplacian.
     view_weights_ : ndarray of shape (v,)
         The resolved weights; 0 for a view left out.
@@ -453,9 +483,6 @@ class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put togeth
     True
     """
     )
-
-    def _edge_kernel(self, kind: Literal["distance", "similarity"], values: Floats, seen: Any) -> EdgeKernel:
-        return similarity_kernel(kind, values, seen)
 
     def _similarity(self, fused: Floats) -> Floats:
         return fused

@@ -282,12 +282,12 @@ _PARAMETERS = """
     max_iter : int, default=40
         Cap on the number of rounds, as the authors have it; most fits end after 3.
     n_clusters, n_neighbors, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so is `verbose`. @METRIC@
+        As in `SimilarityGraphFusion`, and so are `max_clusters`, `resolution` and `verbose`. @METRIC@
 
     Attributes
     ----------
     labels_, graph_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
-        As in `SimilarityGraphFusion`.
+        As in `SimilarityGraphFusion`, and so are `n_clusters_` and `cluster_selection_`.
     view_weights_ : ndarray of shape (v,)
         The scale at which each view enters (alpha), of sum 1; 0 for a view left out. Views of larger numbers
         get smaller scales: not a measure of trust.

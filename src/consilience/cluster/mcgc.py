@@ -223,7 +223,8 @@ class MCGC(ComponentGraphClusterer):
     Parameters
     ----------
     n_clusters, n_neighbors, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so is `verbose`. Views that are similarities are not taken.
+        As in `SimilarityGraphFusion`, and so is `verbose`. A number of clusters must be given, and
+        `assign_labels` be "kmeans". Views that are similarities are not taken.
     beta : float, default=1.0
         How strongly graph and embeddings are drawn together; positive.
 
@@ -273,13 +274,13 @@ class MCGC(ComponentGraphClusterer):
 
     def _require_memory(self, n_samples: int, n_views: int) -> None:
         # Components of equal size, each with all its edges: what is known before there is a graph.
-        n_entries = n_samples**2 / self.n_clusters
+        n_entries = n_samples**2 / self.n_clusters_
         memory.require(_BYTES_PER_ENTRY * n_entries, f"MCGC on {n_samples:,} samples", _INSTEAD)
 
     def _learn(
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
     ) -> None:
-        found = learn_consensus_graph(graphs, self.n_clusters, beta=float(self.beta))
+        found = learn_consensus_graph(graphs, self.n_clusters_, beta=float(self.beta))
         self.graph_ = found.graph
         self.view_embeddings_ = found.view_embeddings
         self.history_ = found.history

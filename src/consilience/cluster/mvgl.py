@@ -232,7 +232,8 @@ class MVGL(ComponentGraphClusterer):
     Parameters
     ----------
     n_clusters, n_neighbors, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so is `verbose`. Views that are similarities are not taken.
+        As in `SimilarityGraphFusion`, and so is `verbose`. A number of clusters must be given, and
+        `assign_labels` be "kmeans". Views that are similarities are not taken.
 
     Attributes
     ----------
@@ -276,12 +277,12 @@ class MVGL(ComponentGraphClusterer):
     def _require_memory(self, n_samples: int, n_views: int) -> None:
         # Neighbours of all views, and back; how many coincide is not known yet.
         n_entries = 2 * n_views * n_samples * self.n_neighbors_
-        _require_memory(n_samples, n_entries, n_views, self.n_clusters)
+        _require_memory(n_samples, n_entries, n_views, self.n_clusters_)
 
     def _learn(
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
     ) -> None:
-        found = learn_weighted_graph(graphs, self.n_clusters)
+        found = learn_weighted_graph(graphs, self.n_clusters_)
         self.graph_ = found.graph
         self.sample_weights_ = prepared.expand(found.sample_weights)
         self.view_weights_ = self.sample_weights_.mean(axis=0)

@@ -311,8 +311,9 @@ class RMSC(ViewGraphsKMeansClusterer):
     n_init : int or "auto", default=10
         Restarts of k-means.
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so is `verbose`. BLAS is kept to one thread, so that the result
-        does not depend on their number.
+        As in `SimilarityGraphFusion`, and so is `verbose`. A number of clusters must be given, and
+        `assign_labels` be "kmeans". BLAS is kept to one thread, so that the result does not depend on their
+        number.
 
     Attributes
     ----------
@@ -383,7 +384,7 @@ class RMSC(ViewGraphsKMeansClusterer):
         found = low_rank_transitions(
             graphs, self.lambda_, growth=self.growth, max_iter=self.max_iter, tol=self.tol
         )
-        self.eigenvalues_, vectors, self.graph_ = walk_embedding(found, self.n_clusters)
+        self.eigenvalues_, vectors, self.graph_ = walk_embedding(found, self.n_clusters_)
         self.embedding_ = unit_rows(vectors)
         self.transitions_, self.stationary_ = found.transitions, found.stationary
         self.history_, self.n_iter_, self.converged_ = found.history, found.n_iter, found.converged

@@ -113,7 +113,8 @@ class SingleViewSpectral(KMeansClusterer):
         The view: its name, its number as in a list (-1 is the last), or "best". If one of several views is
         itself named "best", the word is ambiguous and refused; give the number, or rename the view.
     n_clusters, n_neighbors, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so is `verbose`.
+        As in `SimilarityGraphFusion`, and so is `verbose`. A number of clusters must be given, and
+        `assign_labels` be "kmeans".
 
     Attributes
     ----------
@@ -201,7 +202,7 @@ class SingleViewSpectral(KMeansClusterer):
         if self._named is None:
             with progress.stage("choice"):
                 graphs = [one.graph for one in clustered]
-                scores = score_partitions([one.labels for one in clustered], graphs, self.n_clusters)
+                scores = score_partitions([one.labels for one in clustered], graphs, self.n_clusters_)
                 chosen = int(np.argmax(scores >= scores.max() - 1e-12))  # rounding must not decide
         self._keep(clustered[chosen])
         self.view_index_ = int(numbers[wanted[chosen]])
@@ -215,7 +216,7 @@ class SingleViewSpectral(KMeansClusterer):
             with progress.stage("neighbors", name):
                 graph = knn_graph(space, self.n_neighbors_)
             with progress.stage("spectral", name):
-                embedding = spectral_embedding(graph, self.n_clusters, random_state=seed)
+                embedding = spectral_embedding(graph, self.n_clusters_, random_state=seed)
             with progress.stage("labels", name):
                 labels = self._read_labels(embedding, seed)
         return _ClusteredView(graph, embedding, labels, told)

@@ -20,7 +20,7 @@ from ..neighbors.kernels import mark_largest
 from ..views import Views
 from .base import estimator
 from .checks import check_count, check_number
-from .labelling import KMeansClusterer
+from .labelling import GraphClusterer
 from .prepared import PreparedViews
 from .progress import Progress
 
@@ -282,7 +282,7 @@ def _average_sides(first, last, matrix):
 
 
 @estimator
-class SNF(KMeansClusterer):
+class SNF(GraphClusterer):
     r"""Similarity network fusion, and spectral clustering of the fused network.
 
     Each view gives a network of all pairs of samples, :math:`P_i`, and the part :math:`S_i` of it that links
@@ -317,12 +317,13 @@ class SNF(KMeansClusterer):
         The number K of neighbours. "auto" is 0.6 n / n_clusters, but at least 6, at most 20 and below n: 20,
         which is usual for SNF, from 33 samples per cluster on.
     n_clusters, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so is `verbose`. Views that are similarities are refused.
+        As in `SimilarityGraphFusion`, and so are `max_clusters`, `resolution` and `verbose`. Views that are
+        similarities are refused.
 
     Attributes
     ----------
     labels_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
-        As in `SimilarityGraphFusion`.
+        As in `SimilarityGraphFusion`, and so are `n_clusters_` and `cluster_selection_`.
     graph_ : ndarray of shape (n_samples, n_samples)
         The fused network: dense, symmetric, with a diagonal, which takes part in the spectral clustering.
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -248,11 +248,59 @@ def assign_kmeans(
             if not represented.all():
                 labels[~represented] = model.predict(rows[~represented])
     labels = canonical_labels(labels)
-    if labels.max() + 1 < n_clusters:
-        warn(
-            f"Only {labels.max() + 1} of {n_clusters} clusters have samples: "
-            "the embedding has no more distinct rows. Lower n_clusters.",
-        )
+    _warn_if_empty(labels, n_clusters)
+    return labels
+
+
+def assign_cluster_qr(embedding: SpectralEmbedding | npt.ArrayLike, n_clusters: int) -> IntArray:
+    """Read clusters off the eigenvectors themselves, by a QR decomposition with column pivoting.
+
+    The rows of the samples that lie farthest apart are found, and each sample goes to the one of them that
+    its own row is most parallel to, after these have been made orthogonal. No iteration, nothing random.
+
+    Parameters
+    ----------
+    embedding : SpectralEmbedding or array-like of shape (n, c)
+        Orthonormal columns. Rows of zeros take no part; they go to the nearest cluster, by the centres of the
+        unit rows, afterwards.
+    n_clusters : int
+        Number of clusters, the number of columns.
+
+    Returns
+    -------
+    ndarray of shape (n,), int
+        Labels numbered by first appearance.
+
+    References
+    ----------
+    A. Damle, V. Minden, L. Ying, "Simple, direct and efficient multi-way spectral clustering", Information
+    and Inference, 2019.
+
+    Examples
+    --------
+    >>> assign_cluster_qr([[0.8, 0.0], [0.0, 1.0], [0.6, 0.0]], 2)
+    array([0, 1, 0])
+    """
+    given = embedding.vectors if isinstance(embedding, SpectralEmbedding) else embedding
+    vectors = np.array(given, dtype=np.float64)
+    _check_count("n_clusters", n_clusters, len(vectors))
+    if vectors.shape[1] != n_clusters:
+        raise ValueError(f"There must be {n_clusters} columns, one for each cluster; got {vectors.shape[1]}.")
+    represented = vectors.any(axis=1)
+    labels = np.zeros(len(vectors), dtype=np.intp)
+    if represented.any():
+        rows = vectors[represented]
+        with threads.libraries_on_one_thread():
+            pivots = linalg.qr(rows.T, mode="r", pivoting=True)[1][:n_clusters]
+            left, _, right = linalg.svd(rows[pivots].T, full_matrices=False)
+            labels[represented] = np.abs(rows @ (left @ right)).argmax(axis=1)
+        centres = [
+            unit_rows(rows)[labels[represented] == c].mean(axis=0) for c in np.unique(labels[represented])
+        ]
+        # Rows of zeros are as near to a centre as the centre is to 0.
+        labels[~represented] = np.unique(labels[represented])[np.linalg.norm(centres, axis=1).argmin()]
+    labels = canonical_labels(labels)
+    _warn_if_empty(labels, n_clusters)
     return labels
 
 
@@ -277,6 +325,14 @@ def _check_count(name: str, value: Any, n_samples: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= n_samples:
         raise ValueError(
             f"{name} must be an integer from 1 to the number of samples, {n_samples}; got {value!r}."
+        )
+
+
+def _warn_if_empty(labels: IntArray, n_clusters: int) -> None:
+    if labels.max() + 1 < n_clusters:
+        warn(
+            f"Only {labels.max() + 1} of {n_clusters} clusters have samples: "
+            "the embedding has no more distinct rows. Lower n_clusters.",
         )
 
 

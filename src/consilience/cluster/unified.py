@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph import EdgeSet, keep_largest, symmetrize
+from ..graph import EdgeSet, complete_graph, keep_largest, n_neighbors_of_seen, symmetrize
 from ..views import Views
 from .base import estimator
 from .labelling import GraphClusterer
@@ -43,6 +43,10 @@ class UnifiedGraphClusterer(GraphClusterer):
         """Return the views that are to have a say, with their neighbours: here all of them."""
         return neighbors, prepared
 
+    def _heard(self, n_views: int) -> NDArray[np.float64]:
+        """Return how much each of the views counts in the unified graph, once it is made: here all alike."""
+        return np.ones(n_views)
+
     def _n_listed(self) -> int:
         """Return how many neighbours of each sample a view names."""
         return self.n_neighbors_
@@ -51,15 +55,21 @@ class UnifiedGraphClusterer(GraphClusterer):
         self, prepared: PreparedViews, random_state: np.random.RandomState, progress: Progress
     ) -> None:
         neighbors = []
-        for space, name in zip(prepared.spaces, prepared.names, strict=True):
+        for i, (space, name) in enumerate(zip(prepared.spaces, prepared.names, strict=True)):
+            k = self._n_listed()
+            if prepared.mask is not None:
+                k = n_neighbors_of_seen(k, prepared.mask[:, i])
             with progress.stage("neighbors", repr(name)):
-                neighbors.append(space.nearest(self._n_listed()))
+                neighbors.append(space.nearest(k))
         neighbors, prepared = self._choose_views(neighbors, prepared, progress)
         with progress.stage("graph"):
             edges, weights = self._weigh_edges(neighbors, prepared)
         with progress.stage("fusion"):
             similarity = self._unify(weights, edges, prepared)
         with progress.stage("sparsify"):
+            if edges.seen is not None and prepared.mask is not None:
+                heard = self._heard(len(prepared.spaces))
+                edges, similarity = complete_graph(edges, similarity, prepared.mask, heard, self.n_neighbors_)
             self.graph_ = symmetrize(keep_largest(edges, similarity, self.n_neighbors_))
         self._cluster_graph(random_state, progress)
 

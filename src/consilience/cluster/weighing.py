@@ -18,6 +18,7 @@ from ..neighbors import (
     view_agreement,
     view_reliability,
 )
+from ..neighbors.reliability import LEAST_TRUST
 from ..warned import warn
 from .prepared import PreparedViews
 
@@ -36,16 +37,40 @@ class JudgedViews:
         How far each can be relied on.
     lists : list of ndarray of shape (n, k)
         Their neighbours, without regard to the order of the samples.
+    lost : ndarray of bool of shape (n,)
+        Which samples only views have seen that are not relied on.
+    needed : ndarray of bool of shape (v,)
+        Which views those are. They are heard on these samples, and on no others.
     """
 
     between: Agreement
     each: ViewReliability
     lists: list[NDArray[Any]]
+    lost: NDArray[np.bool_]
+    needed: NDArray[np.bool_]
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much each view counts: one that is only needed as the least of the others."""
+        relied_on = self.each.weights > 0
+        return np.where(self.needed, self.each.weights[relied_on].min(initial=1.0), self.each.weights)
 
     def rows(self, heard: NDArray[np.bool_], mask: Any) -> NDArray[np.float64]:
         """Return how much each row of the views that are heard should count."""
         lists = [one for one, kept in zip(self.lists, heard, strict=True) if kept]
         return row_reliability(lists, self.between.only(heard), mask)
+
+    def where_needed(self, neighbors: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+        """Return the neighbours, in views that are only needed those of the samples they are needed for."""
+        own = np.arange(len(self.lost), dtype=np.int32)[:, None]
+        return [
+            np.where(self.lost[:, None], one, own) if needed else one
+            for one, needed in zip(neighbors, self.needed, strict=True)
+        ]
+
+    def doubted(self, rows: NDArray[np.float64], heard: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the trust in rows, next to none in what views that are only needed say of other samples."""
+        return np.where(self.needed[heard] & ~self.lost[:, None], LEAST_TRUST, rows)
 
 
 def judge_views(neighbors: Sequence[NDArray[np.int32]], prepared: PreparedViews) -> JudgedViews:
@@ -54,7 +79,12 @@ def judge_views(neighbors: Sequence[NDArray[np.int32]], prepared: PreparedViews)
     between = view_agreement(lists, prepared.mask)
     each = view_reliability(between)
     logger.info("reliability of %s: %s", ", ".join(prepared.names), each.values.round(4))
-    return JudgedViews(between, each, lists)
+    lost = np.zeros(prepared.n_samples, dtype=bool)
+    needed = np.zeros(len(lists), dtype=bool)
+    if prepared.mask is not None:
+        lost = ~prepared.mask[:, each.weights > 0].any(axis=1)
+        needed = prepared.mask[lost].any(axis=0) & (each.copy_of == np.arange(len(lists)))
+    return JudgedViews(between, each, lists, lost, needed)
 
 
 def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
@@ -73,7 +103,8 @@ def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
         warn(_none_agree(int(heard.sum())))
     silenced = ~heard & ~is_copy
     if (silenced & (each.groups < 0)).any():
-        warn(_left_out(names[silenced & (each.groups < 0)].tolist(), _n_lost(prepared, heard)))
+        n_lost = int((judged.lost & prepared.mask[:, silenced].any(axis=1)).sum()) if judged.lost.any() else 0
+        warn(_left_out(names[silenced & (each.groups < 0)].tolist(), n_lost))
     groups = [names[each.groups == group].tolist() for group in range(each.groups.max() + 1)]
     if len(groups) > 1:
         told = "; ".join(", ".join(map(repr, group)) for group in groups)
@@ -100,16 +131,11 @@ def _none_agree(v: int) -> str:
 
 def _left_out(names: list[str], n_lost: int) -> str:
     shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    lost = f" No other view has seen {n_lost} of the samples." if n_lost else ""
+    but = f", but for {n_lost} samples that no other view has seen" if n_lost else ""
     who, agree, they_are, them = (
         ("View", "agrees", "It is", "it") if len(names) == 1 else ("The views", "agree", "They are", "them")
     )
     return (
         f"{who} {shown} {agree} with no other view about who is near whom, beyond chance. {they_are} left "
-        f"out; view_weights='uniform' keeps {them}.{lost}"
+        f"out{but}; view_weights='uniform' keeps {them}."
     )
-
-
-def _n_lost(prepared: PreparedViews, heard: NDArray[np.bool_]) -> int:
-    """Return how many samples only the other views have seen."""
-    return 0 if prepared.mask is None else int((~prepared.mask[:, heard].any(axis=1)).sum())

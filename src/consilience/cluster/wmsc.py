@@ -199,7 +199,7 @@ class WMSC(ViewGraphsKMeansClusterer):
         :math:`\eta = \hat n \|H + I\|_F / \|Q\|_F`. With both 0 the weights need not be unique, and those
         found from uniform ones are taken.
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, n_jobs, random_state, verbose
-        As in `SimilarityGraphFusion`.
+        As in `SimilarityGraphFusion`. A number of clusters must be given, and `assign_labels` be "kmeans".
     n_init : int or "auto", default=10
         Restarts of k-means.
 
@@ -250,7 +250,7 @@ class WMSC(ViewGraphsKMeansClusterer):
         self, graphs: Sequence[sparse.csr_array], prepared: PreparedViews, random_state: np.random.RandomState
     ) -> None:
         result = weigh_by_perturbation(
-            graphs, self.n_clusters, b_hat=self.b_hat, n_hat=self.n_hat, random_state=random_state
+            graphs, self.n_clusters_, b_hat=self.b_hat, n_hat=self.n_hat, random_state=random_state
         )
         self.graph_ = result.graph
         self.view_weights_ = prepared.expand(result.weights)

@@ -21,6 +21,8 @@ from .summary import conflict_sentences, summarize, view_cells
 from .tables import show, show_table
 from .write_back import write_back
 
+VIEW_COLUMNS = ("reliability", "contribution", "inconsistent share", "flagged rows")
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, fit, write the results and tell about them."""
@@ -71,11 +73,21 @@ def tell(summary: dict[str, Any], found: Inspection, out: Path, written: str | N
     """Show the result on the terminal."""
     sizes = ", ".join(map(str, summary["cluster_sizes"]))
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters of {sizes}")
+    if summary["cluster_selection"] is not None:
+        show(summary["cluster_selection"]["reason"])
     show()
+    lacking = any(row["missing_samples"] for row in summary["views"])  # nothing to tell if all are complete
     show_table(
-        ["view", "features", "metric", "reliability", "contribution", "inconsistent share", "flagged rows"],
+        ["view", "features", *["missing"] * lacking, "metric", *VIEW_COLUMNS],
         [
-            [row["view"], row["features"], row["metric"], *view_cells(row, "{:.3f}"), row["flagged_rows"]]
+            [
+                row["view"],
+                row["features"],
+                *[row["missing_samples"]] * lacking,
+                row["metric"],
+                *view_cells(row, "{:.3f}"),
+                row["flagged_rows"],
+            ]
             for row in summary["views"]
         ],
     )

@@ -20,6 +20,8 @@ def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
         scale=arguments.scale,
         view_weights=arguments.view_weights,
         row_weights=arguments.row_weights,
+        assign_labels=arguments.assign_labels,
+        resolution=arguments.resolution,
         random_state=arguments.seed,
         verbose=not arguments.json,
     )
@@ -33,6 +35,11 @@ def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
 
 def _as_options(message: str) -> str:
     """Turn the advice of a warning, which speaks of parameters, into that for the command."""
-    return message.replace("view_weights='uniform'", "--view-weights uniform").replace(
-        "scale='none'", "--scale none"
-    )
+    for parameter, option in (
+        ("view_weights='uniform'", "--view-weights uniform"),
+        ("scale='none'", "--scale none"),
+        ("Pass n_clusters", "Pass --clusters"),
+        (" Raise max_clusters.", " Pass --clusters to have more."),
+    ):
+        message = message.replace(parameter, option)
+    return message

@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         show(json.dumps({**summary, "fusion_help": told_of_help}, indent=1, ensure_ascii=False))
         return 0
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters")
+    if summary["cluster_selection"] is not None:
+        show(summary["cluster_selection"]["reason"])
     for sentence in conflict_sentences(found.samples):
         show(sentence)
     if told_of_fusing is not None:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cluster import ClusterSelection
 from ..inspection import Inspection, SampleConflicts
 from ..metrics import scores
+from ..neighbors import metric_label
 from ..versions import versions
 from ..views import Views
 
@@ -21,7 +23,8 @@ def view_rows(model: Any, views: Views) -> list[dict[str, Any]]:
         {
             "view": name,
             "features": int(array.shape[1]),
-            "metric": model.metrics_[i],
+            "missing_samples": 0 if (seen := views.seen(i)) is None else int((~seen).sum()),
+            "metric": metric_label(model.metrics_[i]),
             "reliability": None if np.isnan(reliability[i]) else float(reliability[i]),
             "weight": float(model.view_weights_[i]),
             "scale": float(model.view_scales_[i]),
@@ -62,6 +65,18 @@ def conflict_sentences(conflicts: SampleConflicts) -> list[str]:
     return said
 
 
+def selection_facts(found: ClusterSelection | None) -> dict[str, Any] | None:
+    """Return what the number of clusters was chosen by, ready for JSON; None if it was not chosen."""
+    if found is None:
+        return None
+    curves = ("n_clusters", "eigengaps", "relative_gaps", "stability", "stability_se", "null", "scores")
+    return {
+        "chosen": found.chosen,
+        "reason": found.reason,
+        **{name: getattr(found, name).tolist() for name in curves},
+    }
+
+
 def summarize(
     model: Any,
     views: Views,
@@ -76,10 +91,11 @@ def summarize(
     return {
         "method": type(model).__name__,
         "parameters": parameters,
-        "resolved": {"n_neighbors": model.n_neighbors_, "metrics": list(model.metrics_)},
+        "resolved": {"n_neighbors": model.n_neighbors_, "metrics": list(map(metric_label, model.metrics_))},
         "view_agreement": [[None if np.isnan(x) else float(x) for x in row] for row in model.view_agreement_],
         "n_samples": views.n_samples,
-        "n_clusters": int(model.n_clusters),
+        "n_clusters": int(model.n_clusters_),
+        "cluster_selection": selection_facts(model.cluster_selection_),
         "cluster_sizes": np.bincount(model.labels_).tolist(),
         "scores": None if truth is None else scores(truth, model.labels_),
         "views": [{**row, **conflicts} for row, conflicts in about],

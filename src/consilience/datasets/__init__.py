@@ -1,6 +1,7 @@
-"""The bundled data set and the synthetic one; readers of files are in `consilience.datasets.reading`."""
+"""The bundled data set, the synthetic one, and taking samples away; files are read in `datasets.reading`."""
 
+from .amputation import ampute
 from .digits import load_digits_views
 from .synthetic import MultiviewSample, make_multiview
 
-__all__ = ["MultiviewSample", "load_digits_views", "make_multiview"]
+__all__ = ["MultiviewSample", "ampute", "load_digits_views", "make_multiview"]

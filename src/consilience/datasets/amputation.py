@@ -65,11 +65,12 @@ def ampute(
     Examples
     --------
     >>> from consilience.datasets import ampute, load_digits_views
-    >>> views = ampute(load_digits_views(), 0.3, random_state=0)
-    >>> f"{1 - views.mask.mean():.2f}", int(views.mask.sum(axis=1).min())
+    >>> views, y = load_digits_views(return_X_y=True)
+    >>> mask = ampute(views, 0.3, random_state=0).mask
+    >>> f"{1 - mask.mean():.2f}", int(mask.sum(axis=1).min())
     ('0.30', 1)
-    >>> ampute(load_digits_views(), 0.8, "paired", random_state=0).mask.sum(axis=1)[:10]
-    array([1, 1, 1, 1, 1, 1, 6, 1, 1, 1])
+    >>> ampute(views, 0.5, "paired", random_state=0).mask.sum(axis=1)[:10]
+    array([6, 1, 1, 6, 1, 1, 1, 6, 1, 1])
     """
     complete = as_views(views)
     n, v = complete.n_samples, complete.n_views

@@ -10,6 +10,7 @@ from .affinity import (
 )
 from .edges import EdgeSet
 from .knn import gaussian_graph, knn_graph
+from .missing import complete_graph, n_neighbors_of_seen
 from .projection import project_to_simplex
 from .sparsify import keep_largest, symmetrize
 
@@ -17,12 +18,14 @@ __all__ = [
     "EdgeKernel",
     "EdgeSet",
     "Standardization",
+    "complete_graph",
     "fused_similarity",
     "gaussian_graph",
     "gaussian_similarity",
     "keep_largest",
     "knn_graph",
     "mean_distance",
+    "n_neighbors_of_seen",
     "project_to_simplex",
     "standardize",
     "symmetrize",

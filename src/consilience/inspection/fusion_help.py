@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from ..cluster.checks import is_positive_integer
 from ..cluster.prepared import precomputed_views
 from ..metrics import accuracy, ari, nmi
+from ..neighbors import is_precomputed
 from ..views import Views
 from .helping.agreeing import pairwise_ari
 from .helping.contenders import NOBODY, VIEW, Contender, contenders
@@ -134,9 +135,7 @@ def _null_stability(
     measure: Measure, views: Views, ready: Ready, scale: str, subsets: Sequence[Rows]
 ) -> NDArray[np.float64]:
     """Return the stability of every contender on views without structure."""
-    square = [
-        name for name, metric in zip(views.names, ready.metrics, strict=True) if "precomputed" in metric
-    ]
+    square = [name for name, metric in zip(views.names, ready.metrics, strict=True) if is_precomputed(metric)]
     shaken = without_structure(Views(views, pairwise=square) if square else views, measure.seed)
     parameters = {
         "n_clusters": measure.n_clusters,

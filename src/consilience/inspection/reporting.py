@@ -55,13 +55,13 @@ def help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) -> Fusi
     told = model.params_
     if views.n_views < 2:
         return "There is a single view: nothing is fused."
-    if told["n_clusters"] < 2:
+    if model.n_clusters_ < 2:
         return "With a single cluster there is nothing to compare."
     seed = told["random_state"]
     try:
         return does_fusion_help(
             views,
-            told["n_clusters"],
+            model.n_clusters_,
             y=y,
             n_neighbors=told["n_neighbors"],
             metric=told["metric"],

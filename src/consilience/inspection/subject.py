@@ -79,9 +79,9 @@ class Subject:
 
     @property
     def n_wanted(self) -> int:
-        """Number of clusters asked for, or of the labels given."""
+        """Number of clusters asked for, chosen or found by the model, or of the labels given."""
         if self.model is not None and self.labels is self.model.labels_:
-            return int(self.model.params_["n_clusters"])
+            return self.model.n_clusters_
         return self.n_clusters
 
     @cached_property

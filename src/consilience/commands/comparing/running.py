@@ -20,6 +20,7 @@ from ...cluster.progress import Progress
 from ...inspection.helping.agreeing import pairwise_ari
 from ...inspection.helping.subsets import draw_subsets, subset_size
 from ...metrics import ari, scores
+from ...neighbors import is_precomputed
 from ...views import Views
 from ..fitting import collected_warnings
 from .outcome import FAILED, INTERRUPTED, NOT_RUN, OK, Outcome, describe
@@ -108,9 +109,7 @@ def checked_views(views: Views, parameters: Mapping[str, Any], seeds: Sequence[i
     with collected_warnings():  # the systems will say it again
         check = _InputCheck(**parameters).fit(views)
     square = [
-        name
-        for name, metric in zip(views.names, check.metrics_, strict=True)
-        if metric.startswith("precomputed")
+        name for name, metric in zip(views.names, check.metrics_, strict=True) if is_precomputed(metric)
     ]
     return Views(views, pairwise=square) if square else views
 

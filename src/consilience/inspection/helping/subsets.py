@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...neighbors import Space
-from ...neighbors.spaces import Edges, Floats, Index
+from ...neighbors import CrossSpace, Space
+from ...neighbors.spaces import CompressedRows, Edges, Floats, Index
 
 SUBSET = 0.8  # share of the samples in a resample
 Rows = NDArray[np.intp]
@@ -101,7 +101,7 @@ class SubsetSpace:
         counts[self.rows] = np.diff(edges.indptr)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         # The index types of an EdgeSet, so that nothing is compiled again for others.
-        return self.space.on_edges(_CompressedRows(indptr, self.rows[edges.indices].astype(np.int32)))
+        return self.space.on_edges(CompressedRows(indptr, self.rows[edges.indices].astype(np.int32)))
 
     def mean_over_pairs(self) -> float:
         """Return the mean over all pairs of all samples."""
@@ -120,7 +120,33 @@ class SubsetSpace:
             self._permuted = {key: SubsetSpace(space, np.arange(len(order)), self.n_samples)}
         return self._permuted[key]
 
+    def beside(self, queries: Any) -> CrossSpace:
+        """Set new samples, as the space of all takes them, beside these."""
+        return _SubsetCross(self.space.beside(queries), self.rows, self.n_samples)
 
-class _CompressedRows:
-    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
-        self.indptr, self.indices = indptr, indices
+
+class _SubsetCross:
+    """New samples beside some of the samples of a space."""
+
+    def __init__(self, cross: CrossSpace, rows: Rows, n_samples: int) -> None:
+        self.cross, self.rows, self.n_samples, self.kind = cross, rows, n_samples, cross.kind
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest of these samples for each new one; -1 where there are fewer."""
+        place = np.full(self.n_samples, -1, dtype=np.int32)
+        place[self.rows] = np.arange(len(self.rows), dtype=np.int32)
+        width = min(self.n_samples, n_to_search(k))
+        while True:
+            asked = self.cross.nearest(width)
+            found = np.where(asked < 0, np.int32(-1), place[asked])
+            lacking = ((found >= 0).sum(axis=1) < k) & (asked[:, -1] >= 0)
+            if width >= self.n_samples or not lacking.any():
+                break
+            width = min(self.n_samples, 2 * width)
+        order = np.argsort(found < 0, axis=1, kind="stable")[:, :k]
+        found = np.take_along_axis(found, order, axis=1)
+        return np.pad(found, ((0, 0), (0, k - found.shape[1])), constant_values=-1)
+
+    def on_edges(self, edges: Edges) -> Floats:
+        """Return squared distances, or similarities, on edges to these samples."""
+        return self.cross.on_edges(CompressedRows(edges.indptr, self.rows[edges.indices].astype(np.int32)))

@@ -10,11 +10,13 @@ from .bars import plot_contributions, plot_fusion_help
 from .curves import plot_convergence, plot_eigengap, plot_sensitivity
 from .maps import plot_affinity, plot_agreement, plot_cluster_conflicts, plot_sample_conflicts
 from .points import plot_confidence, plot_embedding
+from .selection import plot_cluster_selection
 
 __all__ = [
     "plot_affinity",
     "plot_agreement",
     "plot_cluster_conflicts",
+    "plot_cluster_selection",
     "plot_confidence",
     "plot_contributions",
     "plot_convergence",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster.fusion import GraphFusion
+from ...cluster.selection import ClusterSelection
 from ..clusters import ClusterConflicts
 from ..confidence import SampleConfidence
 from ..helping.result import FusionHelp
@@ -83,6 +84,18 @@ class ReportContent:
     def n_clusters(self) -> int:
         """Number of clusters that have samples."""
         return len(self.clusters.sizes)
+
+    @property
+    def selection(self) -> ClusterSelection | None:
+        """What the number of clusters was chosen by; None if it was given, or Leiden found it."""
+        return self.model.cluster_selection_
+
+    @property
+    def number_was(self) -> str:
+        """How the number of clusters came about: "asked for", "chosen" or "found"."""
+        if self.model.params_["assign_labels"] == "leiden":
+            return "found"
+        return "asked for" if self.selection is None else "chosen"
 
     @property
     def n_views(self) -> int:

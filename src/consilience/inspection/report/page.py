@@ -12,6 +12,7 @@ from .markup import Markup, element, joined
 from .payload import Payload
 from .sections import (
     answer_section,
+    choosing_section,
     disagreement_section,
     helping_section,
     making_section,
@@ -21,6 +22,7 @@ from .summary import in_short
 
 TITLES = {
     "answer": "The answer",
+    "number": "How many clusters?",
     "trust": "Can I trust it?",
     "views": "Which view disagrees where?",
     "help": "Does fusion help?",
@@ -33,6 +35,7 @@ def make_page(content: ReportContent, payload: Payload) -> str:
     """Return the whole page."""
     sections = {
         "answer": answer_section(content, payload),
+        **({"number": choosing_section(content)} if content.selection is not None else {}),
         "trust": trust_section(content),
         "views": disagreement_section(content, payload),
         "help": helping_section(content),

@@ -58,7 +58,9 @@ def make_payload(content: ReportContent) -> Payload:
         "eigenvalues": {
             "values": _significant(content.found.health.eigenvalues),
             "asked": content.found.health.n_clusters,
+            "was": content.number_was,
         },
+        "selection": _selection(content),
         "convergence": _convergence(content),
         "conflicts": conflicts,
     }
@@ -89,6 +91,21 @@ def _confidence(content: ReportContent) -> dict[str, Any]:
     if len(sizes) > MOST_CLUSTERS:
         shown = np.sort(np.argsort(content.by_cluster(content.lowest), kind="stable")[:MOST_CLUSTERS])
     return {"clusters": shown.tolist(), "counts": counts[shown].tolist(), "bounds": list(CLASSES)}
+
+
+def _selection(content: ReportContent) -> dict[str, Any] | None:
+    found = content.selection
+    if found is None:
+        return None
+    return {
+        "clusters": found.n_clusters.tolist(),
+        "gaps": _significant(found.relative_gaps),
+        "stability": _significant(found.stability),
+        "errors": _significant(found.stability_se),
+        "null": _significant(found.null),
+        "scores": _significant(found.scores),
+        "chosen": found.chosen,
+    }
 
 
 def _convergence(content: ReportContent) -> dict[str, Any]:

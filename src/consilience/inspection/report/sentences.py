@@ -71,8 +71,8 @@ def in_pieces(content: ReportContent) -> list[str]:
     pieces, alone = graph.n_components - graph.n_isolated, graph.n_isolated
     if pieces > 1:
         several = (
-            f"more than the {counted(graph.n_clusters, 'cluster')} asked for, so that a cluster may hold "
-            "samples that nothing connects"
+            f"more than the {counted(graph.n_clusters, 'cluster')} {content.number_was}, so that a cluster "
+            "may hold samples that nothing connects"
             if pieces > graph.n_clusters
             else "nothing connects clusters that lie in different pieces"
         )
@@ -90,16 +90,16 @@ def in_pieces(content: ReportContent) -> list[str]:
 
 
 def eigengap(content: ReportContent) -> list[str]:
-    """Say whether the eigenvalues show the number of clusters that was asked for."""
-    graph = content.found.health
+    """Say whether the eigenvalues show the number of clusters that was asked for, chosen or found."""
+    graph, was = content.found.health, content.number_was
     asked, shown, known = graph.n_clusters, graph.largest_gap, len(graph.eigenvalues)
     if asked < 2 or known <= asked or shown < 2:
         return []
     if asked == shown:
-        return [f"The gap of the eigenvalues is largest behind {asked}, the number of clusters asked for."]
+        return [f"The gap of the eigenvalues is largest behind {asked}, the number of clusters {was}."]
     return [
         f"The gap of the eigenvalues, from 2 to {known - 1} clusters, is largest behind {shown}, not behind "
-        f"the {asked} asked for: the graph alone does not settle the number of clusters."
+        f"the {asked} {was}: the graph alone does not settle the number of clusters."
     ]
 
 

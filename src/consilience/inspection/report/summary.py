@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import sentences
 from .content import ReportContent
-from .sections import helping
+from .sections import choosing, helping
 from .view_sentences import disagreement
 
 MOST_NAMED = 2  # views; the others are counted
@@ -14,6 +14,7 @@ def in_short(content: ReportContent) -> dict[str, str]:
     """Return what a reader should know who reads no further, by section."""
     return {
         "answer": sentences.answer(content),
+        **({} if content.selection is None else {"number": choosing.sentence(content.selection)}),
         "trust": " ".join(_trust(content)),
         "views": " ".join(disagreement(content, MOST_NAMED)),
         "help": " ".join([helping.sentence(content), *helping.scope(content)]),

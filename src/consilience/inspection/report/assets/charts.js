@@ -189,7 +189,7 @@ const reportCharts = (() => {
   }
 
   function eigenvaluesOption(data, look) {
-    const { values, asked } = data.eigenvalues;
+    const { values, asked, was } = data.eigenvalues;
     return {
       ...base(look, (told) => tip(`Eigenvalue ${told.data[0]}`, [written(told.data[1], 4)], [])),
       grid: { left: 8, right: 16, top: 28, bottom: 8 },
@@ -205,10 +205,71 @@ const reportCharts = (() => {
         data: values.map((value, i) => [i + 1, value]),
         markLine: asked > values.length ? undefined : {
           silent: true, symbol: "none", lineStyle: { color: look.ink, type: "dashed" },
-          label: { formatter: () => `${asked} asked for`, color: look.ink, position: "end" },
+          label: { formatter: () => `${asked} ${was}`, color: look.ink, position: "end" },
           data: [{ xAxis: asked + 0.5 }],
         },
       }],
+    };
+  }
+
+  // Two charts over one axis, the number of clusters: eigengaps above, stability below.
+  function selectionOption(data, look) {
+    const { clusters, gaps, stability, errors, null: chance, scores, chosen } = data.selection;
+    const names = clusters.map(String);
+    const about = (told) => {
+      const i = told.dataIndex;
+      return tip(`${names[i]} clusters`, [], [
+        ["eigengap", written(gaps[i])], ["stability", `${written(stability[i])} ± ${written(errors[i])}`],
+        ["without structure", written(chance[i])], ["score", written(scores[i])],
+      ]);
+    };
+    const isHere = clusters.includes(chosen);
+    const mark = (label) => (isHere ? {
+      silent: true, symbol: "none", lineStyle: { color: look.ink, type: "dashed" },
+      label: { show: label, formatter: () => `${chosen} chosen`, color: look.ink, position: "end" },
+      data: [{ xAxis: String(chosen) }],
+    } : undefined);
+    const line = (name, values, more) => ({
+      type: "line", name, xAxisIndex: 1, yAxisIndex: 1, symbol: "circle", symbolSize: 7, data: values, ...more,
+    });
+    const across = (more) => axis(look, {
+      type: "category", data: names, splitLine: { show: false }, axisTick: { show: false }, ...more,
+    });
+    const up = (name, more) => axis(look, {
+      type: "value", min: 0, name, nameLocation: "end",
+      nameTextStyle: { color: look.muted, align: "left", padding: [0, 0, 0, -30] }, ...more,
+    });
+    const bounds = (sign) => stability.map((value, i) => value + sign * errors[i]);
+    return {
+      ...base(look, about),
+      legend: {
+        top: 192, left: 8, itemWidth: 18, textStyle: { color: look.ink },
+        data: ["halves of the samples", "without structure"],
+      },
+      grid: [{ left: 44, right: 16, top: 48, height: 130 }, { left: 44, right: 16, top: 248, height: 120 }],
+      xAxis: [
+        across({ gridIndex: 0, axisLabel: { show: false } }),
+        across({ gridIndex: 1, name: "number of clusters", nameLocation: "middle", nameGap: 28 }),
+      ],
+      // The name stands above the label of the number chosen.
+      yAxis: [up("eigengap", { gridIndex: 0, nameGap: 26 }), up("stability", { gridIndex: 1, max: 1 })],
+      series: [
+        {
+          type: "bar", name: "eigengap", barMaxWidth: 22, markLine: mark(true),
+          data: gaps.map((value, i) => ({
+            value, itemStyle: { color: clusters[i] === chosen ? look.accent : look.muted },
+          })),
+        },
+        line("lower", bounds(-1), { stack: "error", symbol: "none", lineStyle: { opacity: 0 }, silent: true }),
+        line("upper", errors.map((error) => 2 * error), {
+          stack: "error", symbol: "none", lineStyle: { opacity: 0 }, silent: true,
+          areaStyle: { color: look.accent, opacity: 0.2 },
+        }),
+        line("halves of the samples", stability, { color: look.accent, markLine: mark(false) }),
+        line("without structure", chance, {
+          color: look.muted, symbol: "emptyCircle", lineStyle: { type: "dotted", width: 2 },
+        }),
+      ],
     };
   }
 
@@ -276,6 +337,7 @@ const reportCharts = (() => {
   const OPTIONS = {
     "chart-map": mapOption,
     "chart-confidence": confidenceOption,
+    "chart-selection": selectionOption,
     "chart-eigenvalues": eigenvaluesOption,
     "chart-convergence": convergenceOption,
     "chart-conflicts": conflictsOption,

@@ -19,7 +19,17 @@ KINDS = {
 }
 # Parameters of a fit that the comparison takes over, or that change nothing of the fusion.
 HANDED_ON = frozenset(
-    {"n_clusters", "n_neighbors", "metric", "scale", "random_state", "n_init", "n_jobs", "verbose"}
+    {
+        "n_clusters",
+        "max_clusters",
+        "n_neighbors",
+        "metric",
+        "scale",
+        "random_state",
+        "n_init",
+        "n_jobs",
+        "verbose",
+    }
 )
 
 

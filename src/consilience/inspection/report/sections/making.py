@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from ....neighbors import metric_label
 from ....versions import versions
 from .. import recipe
 from ..content import ReportContent
@@ -65,7 +66,7 @@ def _parameters(content: ReportContent) -> Markup:
 def _facts(content: ReportContent) -> Markup:
     model = content.model
     views = [
-        [name, metric, decimal(float(weight), 3), decimal(float(scale), 3)]
+        [name, metric_label(metric), decimal(float(weight), 3), decimal(float(scale), 3)]
         for name, metric, weight, scale in zip(
             content.view_names,
             model.metrics_,
@@ -82,7 +83,7 @@ def _facts(content: ReportContent) -> Markup:
     ]
     total = sum(model.timings_.values())
     stages = [[stage, f"{seconds:.2f} s"] for stage, seconds in model.timings_.items()]
-    metrics = Counter(model.metrics_)
+    metrics = Counter(map(metric_label, model.metrics_))
     facts = [
         ["neighbours per sample and view", str(model.n_neighbors_)],
         ["metric", ", ".join(metrics)],

@@ -106,7 +106,7 @@ def _graph(content: ReportContent) -> Markup:
                 280,
                 f"The smallest eigenvalues of the graph's Laplacian, ascending: {values}.",
                 "Smallest eigenvalues of the normalised Laplacian. A large step behind the c-th speaks for c "
-                f"clusters; {asked} asked for (broken line).",
+                f"clusters; {asked} {content.number_was} (broken line).",
             )
         )
     return joined(parts)

@@ -1,0 +1,188 @@
+"""Whether `n_clusters="auto"` finds the number of clusters: on made data, and beside classes of real sets.
+
+`python -m benchmarks.quality.choosing [--made] [--data FOLDER] [--out FILE]`: on every data set of a folder,
+or on made ones (`--made`) of known number, over 50 seeds. The constants of the rule were chosen on made data
+of other seeds (5000 and up); those reported here begin at 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from consilience import DistanceGraphFusion, make_multiview
+from consilience.cluster import SNF, AverageGraph
+
+from .data import add_common_options, find_sets, folder_given, load
+from .results import Cells, Results, key, run, told_of_rest
+from .tables import table
+
+SYSTEMS = {"DGF": DistanceGraphFusion, "SNF": SNF, "Average": AverageGraph}
+SEEDS_PER_PIECE = 10
+UNEQUAL = {3: [6, 3, 1], 5: [5, 4, 3, 2, 1], 8: [8, 7, 6, 5, 4, 3, 2, 1]}
+# What differs from make_multiview's defaults: 500 samples, 4 views, 5 clusters, separation 3.
+MADE: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "3 clusters, 300 samples": {"n_clusters": 3, "n_samples": 300},
+    "8 clusters, 300 samples": {"n_clusters": 8, "n_samples": 300},
+    "8 clusters, 1000 samples": {"n_clusters": 8, "n_samples": 1000},
+    "2 clusters": {"n_clusters": 2},
+    "15 clusters, 1000 samples, separation 4": {"n_clusters": 15, "n_samples": 1000, "separation": 4.0},
+    "separation 4": {"separation": 4.0},
+    "separation 2.5": {"separation": 2.5},
+    "separation 2": {"separation": 2.0},
+    "unequal (6:3:1), 3 clusters": {"n_clusters": 3, "weights": UNEQUAL[3]},
+    "unequal (5:4:3:2:1)": {"weights": UNEQUAL[5]},
+    "unequal (8:7:...:1), 8 clusters, 1000 samples": {
+        "n_clusters": 8,
+        "n_samples": 1000,
+        "weights": UNEQUAL[8],
+    },
+    "unequal (8:7:...:1), 8 clusters, 500 samples": {"n_clusters": 8, "weights": UNEQUAL[8]},
+    "one noise view": {"noise_views": 1},
+    "2 views": {"n_views": 2},
+    "10 % scrambled": {"scrambled": 0.1},
+    "no clusters": {"n_clusters": 1},
+    "no clusters, 2 features a view, 1000 samples": {"n_clusters": 1, "n_features": 2, "n_samples": 1000},
+    "defaults, AverageGraph": {"system": "Average"},
+    "defaults, SNF, 300 samples": {"system": "SNF", "n_samples": 300},
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One data set, read from a file, or made with some seeds."""
+
+    name: str
+    path: Path | None = None
+    made: Mapping[str, Any] = field(default_factory=dict)
+    first: int = 0
+    n_seeds: int = 1
+
+    @property
+    def key(self) -> str:
+        """Return the name of its result."""
+        return key("choosing", self.name, self.first, self.n_seeds)
+
+    def read(self) -> Iterator[tuple[Any, int, int]]:
+        """Return views, the true number of clusters and the seed, for each seed."""
+        if self.path is not None:
+            data = load(self.path)
+            yield list(data.views), data.n_clusters, 0
+            return
+        for seed in range(self.first, self.first + self.n_seeds):
+            told = {name: value for name, value in self.made.items() if name != "system"}
+            sample = make_multiview(**told, random_state=seed)
+            yield sample.views, int(sample.y.max()) + 1, seed
+
+
+def made_pieces(n_seeds: int) -> list[Piece]:
+    """Return made data, some seeds at a time."""
+    return [
+        Piece(name, made=made, first=first, n_seeds=min(SEEDS_PER_PIECE, n_seeds - first))
+        for first in range(0, n_seeds, SEEDS_PER_PIECE)
+        for name, made in MADE.items()
+    ]
+
+
+def do(piece: Piece) -> Cells:
+    """Return what is chosen, and what eigengaps or stability alone would have chosen."""
+    system = SYSTEMS[piece.made.get("system", "DGF")]
+    cell: dict[str, Any] = {"set": piece.name, "made": piece.path is None, "chosen": [], "eigengap": []}
+    cell |= {"stability": [], "score": [], "seconds": []}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for views, truth, seed in piece.read():
+            began = time.perf_counter()
+            model = system(n_clusters="auto", random_state=seed, n_jobs=1).fit(views)
+            found = model.cluster_selection_
+            cell["truth"], cell["n"] = truth, len(model.labels_)
+            cell["chosen"].append(found.chosen)
+            cell["eigengap"].append(found.by_eigengap)
+            cell["stability"].append(found.by_stability)
+            cell["score"].append(float(found.scores.max(initial=0.0)))
+            cell["seconds"].append(time.perf_counter() - began)
+    return {piece.key: cell}
+
+
+def made_table(cells: Sequence[Mapping[str, Any]]) -> str:
+    """Return one row per setting: how often the number is right, or almost, and by each part of the rule."""
+    rows = []
+    for name in dict.fromkeys(cell["set"] for cell in cells):
+        of_it = [cell for cell in cells if cell["set"] == name]
+        truth = of_it[0]["truth"]
+        found = {
+            by: np.array([x for cell in of_it for x in cell[by]])
+            for by in ("chosen", "eigengap", "stability")
+        }
+        near = {by: np.abs(values - truth) <= 1 for by, values in found.items()}
+        wrong = np.unique(found["chosen"][~near["chosen"]], return_counts=True)
+        told = ", ".join(f"{c} ({n})" for c, n in zip(*wrong, strict=True))
+        exact = np.mean(found["chosen"] == truth)
+        shares = [np.mean(near["chosen"]), exact, np.mean(near["eigengap"]), np.mean(near["stability"])]
+        cells_of_row = [f"{100 * share:.0f} %" for share in shares]
+        rows.append([name, str(len(found["chosen"])), str(truth), *cells_of_row, told])
+    header = ["data", "seeds", "true", "within ±1", "exact", "eigengap alone ±1", "stability alone ±1"]
+    return table([*header, "else (how often)"], rows)
+
+
+def set_table(cells: Sequence[Mapping[str, Any]]) -> str:
+    """Return one row per real set."""
+    rows = [
+        [
+            cell["set"],
+            str(cell["n"]),
+            str(cell["truth"]),
+            str(cell["chosen"][0]),
+            str(cell["eigengap"][0]),
+            str(cell["stability"][0]),
+            f"{cell['score'][0]:.2f}",
+        ]
+        for cell in cells
+    ]
+    header = ["set", "samples", "classes", "chosen", "eigengap alone", "stability alone", "best score"]
+    return table(header, rows)
+
+
+def report(results: Results) -> str:
+    """Return the tables."""
+    cells = list(results.cells.values())
+    made, real = ([cell for cell in cells if cell["made"] == is_made] for is_made in (True, False))
+    parts = []
+    if made:
+        parts.append(made_table(made))
+    if real:
+        near = sum(abs(cell["chosen"][0] - cell["truth"]) <= 1 for cell in real)
+        parts += [set_table(real), f"Within 1 of the number of classes on {near} of {len(real)} sets."]
+    return "\n\n".join(parts)
+
+
+def main(given: list[str] | None = None) -> None:
+    """Do what is missing, and print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.choosing", description=__doc__)
+    add_common_options(parser)
+    parser.add_argument("--made", action="store_true", help="on made data instead of a folder")
+    parser.add_argument("--seeds", type=int, default=50, help="of made data (default: 50)")
+    arguments = parser.parse_args(given)
+    results = Results(arguments.tables or arguments.out)
+    if arguments.tables is None:
+        if arguments.made:
+            pieces = made_pieces(arguments.seeds)
+        else:
+            sets = find_sets(folder_given(arguments.data), arguments.sets)
+            pieces = [Piece(name, path) for name, path in sets.items()]
+        missing = [piece for piece in pieces if not results.has(piece.key)]
+        n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
+        told_of_rest(n_left, arguments.out)
+    print(report(results))
+
+
+if __name__ == "__main__":
+    main()
