@@ -329,8 +329,14 @@ def test_similarities_to_old_samples(old_form, new_form):
     assert cross.kind == "similarity"
     order = ranked(-new, 20)
     expected = np.where(np.take_along_axis(new, order, axis=1) > 0, order, -1)
-    np.testing.assert_array_equal(cross.nearest(20), expected)
-    np.testing.assert_array_equal(cross.nearest(3), expected[:, :3])
+    found = cross.nearest(20)
+    if old_form is sparse.csr_array:  # which of equal ones: test_ties.py
+        np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+        found, expected = (
+            np.where(one < 0, 0, np.take_along_axis(new, one, axis=1)) for one in (found, expected)
+        )
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(cross.nearest(3), cross.nearest(20)[:, :3])
     np.testing.assert_array_equal(values(cross, 8, 20), new)
 
 

@@ -4,11 +4,12 @@ An absent entry of such a graph is no edge, and never a distance of 0; a stored 
 that are the same. Whatever asks for the distance of two samples that no edge joins is told the largest
 distance of the graph: as far as the farthest. Where all edges are equally long that would say nothing, and it
 is twice as far: two steps. Similarity graphs need no such rule (an absent edge is similarity 0) and are
-`PrecomputedSpace`.
+`PrecomputedSpace`. In both, of equally long edges those come first whose ends share more neighbours (`ties`).
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .spaces import Edges, Floats, Index, cross_edges
-
-_DIGITS = 40  # bits that are looked at: distances that agree to twelve digits count as equal
+from .ties import Neighbourhoods, nearest_ends
 
 
 class GraphDistanceSpace:
@@ -51,7 +51,11 @@ class GraphDistanceSpace:
 
     def nearest(self, k: int) -> Index:
         """Return the k nearest samples that an edge joins to each; its own index where there are fewer."""
-        return _nearest(self.matrix, k, np.arange(self.matrix.shape[0], dtype=np.int32))
+        return nearest_ends(self.matrix, k, "distance", lambda: self._around, own=True)
+
+    @cached_property
+    def _around(self) -> Neighbourhoods:
+        return Neighbourhoods.of(self.matrix, "distance")
 
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances on the edges."""
@@ -94,7 +98,7 @@ class GraphDistanceSpace:
             i = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
             value = matrix.data[wrong[0]]
             raise ValueError(f"New sample {i} has an edge of length {value:g}; lengths are 0 or more.")
-        return _GraphCross(matrix, self.farthest)
+        return _GraphCross(self, matrix)
 
 
 def graph_distances(matrix: Any, name: str) -> GraphDistanceSpace:
@@ -131,16 +135,16 @@ class _GraphCross:
 
     kind: Literal["distance"] = "distance"
 
-    def __init__(self, matrix: Any, farthest: float) -> None:
-        self.matrix, self.farthest = matrix, farthest
+    def __init__(self, space: GraphDistanceSpace, matrix: Any) -> None:
+        self.space, self.matrix = space, matrix
 
     def nearest(self, k: int) -> Index:
         """Return the k nearest samples that an edge joins to each new one; -1 where there are fewer."""
-        return _nearest(self.matrix, k, np.full(self.matrix.shape[0], -1, dtype=np.int32))
+        return nearest_ends(self.matrix, k, "distance", lambda: self.space._around, own=False)
 
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances on edges to samples of the graph."""
-        return _squares(self.matrix, cross_edges(edges, *self.matrix.shape), self.farthest)
+        return _squares(self.matrix, cross_edges(edges, *self.matrix.shape), self.space.farthest)
 
 
 def _are_equal(lengths: Floats) -> bool:
@@ -151,20 +155,6 @@ def _farthest(lengths: Floats) -> float:
     longest = float(lengths.max(initial=0.0))
     # A length of 0 throughout says only who is joined; any other number says who is not.
     return longest if not len(lengths) or not _are_equal(lengths) else 2 * longest or 1.0
-
-
-def _nearest(matrix: Any, k: int, own: Index) -> Index:
-    """Return the ends of the k shortest edges of each row, filled up with `own`."""
-    counts = np.diff(matrix.indptr)
-    rows = np.repeat(np.arange(len(counts)), counts)
-    mantissa, exponent = np.frexp(matrix.data)
-    rounded = np.ldexp(np.round(np.ldexp(mantissa, _DIGITS)), exponent - _DIGITS)
-    order = np.lexsort((matrix.indices, rounded, rows))
-    place = np.arange(len(order)) - matrix.indptr[rows]  # within the row, as the rows are in order
-    kept = place < k
-    index = np.repeat(own[:, None], k, axis=1)
-    index[rows[kept], place[kept]] = matrix.indices[order[kept]]
-    return index
 
 
 def _squares(matrix: Any, edges: Edges, farthest: float) -> Floats:

@@ -126,20 +126,6 @@ def select_given(values, own, offset, k, largest_allowed, first, last, index):
 
 
 @_njit
-def select_largest(csr, own, k, first, last, index):
-    """Find the k largest positive entries of each row of a CSR matrix; leave out and fill up as above."""
-    data, indices, indptr = csr
-    value = np.empty(k, np.float64)
-    for i in range(first, last):
-        itself = i if own else -1
-        count = 0
-        for p in range(indptr[i], indptr[i + 1]):
-            if indices[p] != itself and data[p] > 0:
-                count = _insert(value, index[i], count, k, -np.float64(data[p]), indices[p])
-        index[i, count:] = itself
-
-
-@_njit
 def mark_largest(indptr, values, k, first, last, kept):
     """Mark the k largest values of each compressed row in [first, last)."""
     value, position = np.empty(k, np.float64), np.empty(k, np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +13,10 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
-from .. import threads
-from . import kernels
 from .rows import as_queries
 from .searching import labelled, nearest_given
 from .spaces import Edges, Floats, Index, cross_edges, row_blocks, rows_are_equal, sparse_rows_are_equal
+from .ties import Neighbourhoods, nearest_ends
 
 
 class MetricSpace:
@@ -49,6 +49,11 @@ class MetricSpace:
         self.parameters: dict[str, Any] = {}
         if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
             self.x = x != 0
+            if self.x.all() and not rows_are_equal(x):
+                raise ValueError(
+                    f"The metric {metric!r} asks which features a sample has, and in view {name!r} all have "
+                    "all: no entry is 0. Turn features into 0 and 1, or use another metric."
+                )
         # These two are defined by the whole of the data, not by the rows at hand.
         elif metric == "seuclidean":
             variance = np.var(x, axis=0, ddof=1, dtype=np.float64)
@@ -158,6 +163,9 @@ def squared_on_edges(rows: Callable[[int, int], Floats], n: int, edges: Edges) -
 class PrecomputedSpace:
     """Distances or similarities that the user brings, as an n x n matrix; similarities may be sparse.
 
+    Sparse ones are edges of a graph: of equal ones those come first whose ends share more of their
+    neighbours (`ties`). In dense ones the lower index is nearer.
+
     Parameters
     ----------
     matrix : ndarray or CSR of shape (n, n)
@@ -184,15 +192,19 @@ class PrecomputedSpace:
 
     def _nearest(self, matrix: Any, k: int, own: bool) -> Index:
         m, n = matrix.shape
+        if sparse.issparse(self.matrix) and not sparse.issparse(matrix):
+            matrix = sparse.csr_array(matrix)
         if sparse.issparse(matrix):
-            index = np.empty((m, k), dtype=np.int32)
-            csr = (matrix.data, matrix.indices, matrix.indptr)
-            threads.for_ranges(lambda a, b: kernels.select_largest(csr, own, k, a, b, index), m, grain=1024)
-            return index
+            around = (lambda: self._around) if sparse.issparse(self.matrix) else None
+            return nearest_ends(matrix, k, "similarity", around, own=own)
         if self.kind == "distance":
             return nearest_given(lambda a, b: np.ascontiguousarray(matrix[a:b]), m, n, k, own)
         least = -np.finfo(matrix.dtype).smallest_subnormal
         return nearest_given(lambda a, b: -matrix[a:b], m, n, k, own, least)
+
+    @cached_property
+    def _around(self) -> Neighbourhoods:
+        return Neighbourhoods.of(self.matrix, "similarity")
 
     def on_edges(self, edges: Edges) -> Floats:
         """Return squared distances, or similarities, on the edges."""

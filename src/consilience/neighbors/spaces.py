@@ -2,7 +2,8 @@
 
 Every space has the same methods, first of all `nearest(k)` and `on_edges(edges)`, and a `kind`:
 ``"distance"`` spaces give squared distances, ``"similarity"`` spaces give similarities. Searches are
-exact; distances that agree to twelve digits count as equal, and of equal ones the lower index is nearer.
+exact; distances that agree to twelve digits count as equal, and of equal ones the lower index is nearer (in
+sparse graphs `ties` has a better rule).
 Memory is O(n) per block of rows; nothing of size n x n is ever held, unless the user brought it.
 
 New samples are set beside those of a space: `beside(queries)` answers the same two questions about them.
@@ -173,6 +174,7 @@ class SeenSpace:
                     f"New samples are given by {queries.shape[1]} numbers each, one for each of the "
                     f"{len(self.seen)} samples of the view is needed."
                 )
+            queries = sparse.csr_array(queries) if sparse.issparse(queries) else queries
             queries = queries[:, np.flatnonzero(self.seen) if self.seen.any() else [0]]
         return _SeenCross(self.space.beside(queries), queries.shape[0], self.seen)
 
