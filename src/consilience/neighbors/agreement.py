@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.stats import gamma
 
 from .. import threads
@@ -195,7 +196,8 @@ def fair_lists(spaces: Sequence[Space], neighbors: Sequence[Index]) -> list[Inde
     -------
     list of ndarray of shape (n, k)
         The same lists for views without many ties; for others of a second, wider search, in which lots are
-        drawn among the samples that are as near as the last one named.
+        drawn among the samples that are as near as the last one named. Graphs rank equal edges by what their
+        ends share; what is left of ties there is decided in an order of the view's own.
 
     Examples
     --------
@@ -212,9 +214,7 @@ def fair_lists(spaces: Sequence[Space], neighbors: Sequence[Index]) -> list[Inde
     False
     """
     return [
-        _drawn_lists(space, len(lists), lists.shape[1], np.random.default_rng([len(lists), i]))
-        if _has_ties(space, lists)
-        else lists
+        _fair_list(space, lists, np.random.default_rng([len(lists), i])) if _has_ties(space, lists) else lists
         for i, (space, lists) in enumerate(zip(spaces, neighbors, strict=True))
     ]
 
@@ -229,6 +229,20 @@ def _has_ties(space: Space, lists: Index) -> bool:
     values = values[np.isfinite(values).all(axis=1)]
     equal = np.abs(values[:, 0] - values[:, 1]) <= _EQUAL * np.abs(values).max(axis=1)
     return bool(equal.sum() > _MANY_TIES * n)
+
+
+def _fair_list(space: Space, lists: Index, rng: np.random.Generator) -> Index:
+    n, k = lists.shape
+    if _is_graph(space):
+        return nearest_in_order(space, k, rng.permutation(n))
+    return _drawn_lists(space, n, k, rng)
+
+
+def _is_graph(space: Any) -> bool:
+    """Say whether this is a graph, or something around one: it ranks its equal edges itself."""
+    while hasattr(space, "space"):
+        space = space.space
+    return sparse.issparse(getattr(space, "matrix", None))
 
 
 def _drawn_lists(space: Space, n: int, k: int, rng: np.random.Generator) -> Index:
