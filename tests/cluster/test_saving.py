@@ -26,7 +26,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import consilience
-from consilience import DistanceGraphFusion, EdgeSet, SimilarityGraphFusion, Views, make_multiview
+from consilience import DistanceGraphFusion, EdgeSet, SimilarityGraphFusion, Views, graph_view, make_multiview
 from consilience.cluster import AverageGraph, SharedViews, systems
 from consilience.cluster.saving import ModelFileError, arrays, container
 from consilience.cluster.saving.arrays import ArrayWriter
@@ -199,6 +199,23 @@ def test_fits_to_sparse_and_precomputed_views_come_back_the_same(tmp_path):
         n_clusters=3, random_state=0, metric={"text": "cosine", "links": "precomputed_similarity"}
     ).fit(data)
     assert_same(model, saved_and_loaded(model, tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
+@pytest.mark.parametrize("cls", [SimilarityGraphFusion, DistanceGraphFusion])
+def test_fits_to_graphs_come_back_the_same(cls, kind, tmp_path):
+    likely = np.where(DATA.y[:, None] == DATA.y, 0.4, 0.05)
+    pairs = np.argwhere(np.triu(np.random.default_rng(0).random((N, N)) < likely, 1))
+    # Without weights: of equally near nodes those that share most are taken, which spaces remember.
+    net = graph_view([(int(i), int(j)) for i, j in pairs], kind=kind, nodes=N)
+    views = {"table": DATA.views["view_0"], "net": net}
+    model = cls(n_clusters=3, random_state=0).fit(views)
+    new = {"table": DATA.views["view_0"][:9], "net": net.matrix[:9]}
+    for _ in range(2):  # also once it has placed samples
+        loaded = saved_and_loaded(model, tmp_path)
+        assert_same(model.labels_, loaded.labels_)
+        assert_same(model.predict_proba(new), loaded.predict_proba(new))
+        (tmp_path / "fit.consilience").unlink()
 
 
 def test_a_fit_to_one_view_and_to_one_with_a_view_left_out_come_back_the_same(tmp_path):

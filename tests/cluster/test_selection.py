@@ -84,12 +84,20 @@ def test_components_are_clusters():
         assert select_n_clusters(sparse.csr_array(graph), random_state=0).chosen == 3
 
 
-def test_too_few_samples_for_candidates():
-    found = select_n_clusters(np.ones((5, 5)) - np.eye(5), random_state=0)
+@pytest.mark.parametrize("n", [2, 3, 5, 7])
+def test_too_few_samples_for_candidates(n):
+    found = select_n_clusters(np.ones((n, n)) - np.eye(n), random_state=0)
     assert found.chosen == 1
     assert len(found.n_clusters) == 0
     assert "too few samples" in found.reason
     assert (found.by_eigengap, found.by_stability) == (1, 1)
+
+
+@pytest.mark.filterwarnings("ignore:The graph has .* isolated samples")
+def test_a_graph_without_edges_has_no_candidates():
+    found = select_n_clusters(sparse.csr_array((30, 30)), random_state=0)
+    assert found.chosen == 1
+    assert len(found.n_clusters) == 0
 
 
 def test_candidates_end_at_a_quarter_of_the_samples():

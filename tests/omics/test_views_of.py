@@ -46,6 +46,7 @@ def test_estimators_take_them_directly(cells, one):
     views = omics.views_of(cells)
     direct = Views(cells)
     assert direct.fingerprint() == views.fingerprint()
+    assert [names.tolist() for names in direct.feature_names] == [x.tolist() for x in views.feature_names]
     model = DistanceGraphFusion(n_clusters=3, random_state=0)
     labels = model.fit_predict(views)
     np.testing.assert_array_equal(model.fit_predict(cells), labels)
@@ -76,6 +77,28 @@ def test_representations_of_an_anndata(one, planted):
     assert views.feature_names[2] is None
     assert omics.views_of(one, ["X", "layers/half"]).names == ("X", "half")
     assert omics.views_of(one, "protein").names == ("protein",)
+
+
+def test_two_representations_of_one_name_are_not_taken_for_one(one):
+    one.layers["protein"] = one.X * 3
+    for asked in (["obsm/protein", "layers/protein"], ["protein", "protein"]):
+        with pytest.raises(ValueError, match=f"{asked[0]!r} and {asked[1]!r}, which would both be called"):
+            omics.views_of(one, asked)
+    both = omics.views_of(one, {"seen": "obsm/protein", "other": "layers/protein"})
+    assert both.names == ("seen", "other")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rep", ["X", "X_pca"])
+def test_new_cells_come_as_they_did_at_fit(one, rep):
+    if rep == "X_pca":
+        one.obsm[rep] = np.asarray(one.obsm["protein"])[:, :6]  # other columns than those of X
+    model = DistanceGraphFusion(n_clusters=3, random_state=0).fit(one)
+    assert model.view_names_.tolist() == [rep]
+    assert (model.predict(one[::3]) == model.labels_[::3]).all()
+    if rep == "X":
+        with pytest.raises(ValueError, match="'gene9', at fit it was 'gene0'; pass the columns of the fit"):
+            model.predict(one[:, ::-1])
 
 
 def test_a_key_that_looks_like_a_place(one):

@@ -128,6 +128,14 @@ def test_cells_in_another_order_are_matched_by_name(one):
     np.testing.assert_array_equal(first[2][order], second[2])
 
 
+def test_views_whose_names_differ_by_a_slash_have_columns_of_their_own(one):
+    views = omics.views_of(one, {"a/b": "X", "a_b": "protein"})
+    model = DistanceGraphFusion(n_clusters=3, random_state=0).fit(views)
+    omics.write(one, model)
+    written = one.obs[["consilience_contribution_a_b", "consilience_contribution_a_b_2"]]
+    np.testing.assert_array_equal(written, sample_contributions(model).shares)
+
+
 def test_a_second_result_replaces_the_first(one):
     model = omics.cluster(one, 3, use_rep=["X", "protein", "peaks"], random_state=0)
     omics.write(one, model, conflicts=sample_conflicts(model))

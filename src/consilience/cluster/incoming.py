@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..neighbors import is_precomputed, takes_missing_cells
 from ..views import Encoding, Views
 from ..views.encoding import recoded
+from ..views.reading import is_annotated
 from .prepared import SharedViews
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def read_new_samples(model: MultiviewClusterer, X: Any, forms: tuple[ViewForm, .
         The views of the fit.
     """
     views = _as_views(X, forms)
-    if len(forms) == 1 and not isinstance(X, Views | SharedViews | Mapping | list | tuple):
+    own = isinstance(X, Views | SharedViews | Mapping | list | tuple) or is_annotated(X)
+    if len(forms) == 1 and not own:
         # scikit-learn's own words about columns that are not those of the fit.
         validate_data(model, X, reset=False, skip_check_array=True)
     known = {form.name: v for v, form in enumerate(forms)}

@@ -165,7 +165,7 @@ def select_in_embedding(
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples!r}.")
     values = embedding.eigenvalues[np.isfinite(embedding.eigenvalues)]
     n = len(embedding.vectors)
-    largest = min(int(max_clusters), len(values) - 1, n // _SAMPLES_PER_CLUSTER)
+    largest = max(min(int(max_clusters), len(values) - 1, n // _SAMPLES_PER_CLUSTER), 1)
     candidates = np.arange(2, largest + 1, dtype=np.intp)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     rng = np.random.default_rng(seed)

@@ -79,11 +79,9 @@ def judge_views(neighbors: Sequence[NDArray[np.int32]], prepared: PreparedViews)
     between = view_agreement(lists, prepared.mask)
     each = view_reliability(between)
     logger.info("reliability of %s: %s", ", ".join(prepared.names), each.values.round(4))
-    lost = np.zeros(prepared.n_samples, dtype=bool)
-    needed = np.zeros(len(lists), dtype=bool)
-    if prepared.mask is not None:
-        lost = ~prepared.mask[:, each.weights > 0].any(axis=1)
-        needed = prepared.mask[lost].any(axis=0) & (each.copy_of == np.arange(len(lists)))
+    seen = np.ones((prepared.n_samples, len(lists)), dtype=bool) if prepared.mask is None else prepared.mask
+    lost = np.logical_not(seen[:, each.weights > 0].any(axis=1))
+    needed = seen[lost].any(axis=0) & (each.copy_of == np.arange(len(lists)))
     return JudgedViews(between, each, lists, lost, needed)
 
 
@@ -103,8 +101,7 @@ def warn_about(judged: JudgedViews, prepared: PreparedViews) -> None:
         warn(_none_agree(int(heard.sum())))
     silenced = ~heard & ~is_copy
     if (silenced & (each.groups < 0)).any():
-        n_lost = int((judged.lost & prepared.mask[:, silenced].any(axis=1)).sum()) if judged.lost.any() else 0
-        warn(_left_out(names[silenced & (each.groups < 0)].tolist(), n_lost))
+        warn(_left_out(names[silenced & (each.groups < 0)].tolist(), int(judged.lost.sum())))
     groups = [names[each.groups == group].tolist() for group in range(each.groups.max() + 1)]
     if len(groups) > 1:
         told = "; ".join(", ".join(map(repr, group)) for group in groups)

@@ -52,8 +52,8 @@ def views_of(data: Any, use_rep: Any = None) -> Views:
     """
     found = gather(data, use_rep)
     views = Views(list(found.arrays), names=list(found.names), sample_ids=found.sample_ids, mask=found.mask)
-    views.feature_names = tuple(
+    views.columns = tuple(
         have if names is None else names
-        for have, names in zip(views.feature_names, found.feature_names, strict=True)
+        for have, names in zip(views.columns, found.feature_names, strict=True)
     )
     return views

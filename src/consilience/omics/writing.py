@@ -137,7 +137,7 @@ def _columns(model: GraphFusion, key: str, conflicts: SampleConflicts | None) ->
     columns: dict[str, Any] = {
         key: pd.Categorical(model.labels_.astype(str), categories=list(map(str, range(n_clusters))))
     }
-    names = [str(name).replace("/", "_") for name in model.view_names_]  # what would end a name in HDF5
+    names = _in_columns(model.view_names_)
     shares = sample_contributions(model).shares
     columns |= {f"{key}_contribution_{name}": share for name, share in zip(names, shares.T, strict=True)}
     if conflicts is not None:
@@ -150,6 +150,18 @@ def _columns(model: GraphFusion, key: str, conflicts: SampleConflicts | None) ->
             f"{key}_flagged_{name}": one for name, one in zip(names, conflicts.flagged.T, strict=True)
         }
     return columns
+
+
+def _in_columns(names: Any) -> list[str]:
+    """Return the names of views as they are written in those of columns, each another one."""
+    found: list[str] = []
+    for name in names:
+        plain = unique = str(name).replace("/", "_")  # which would end a name in HDF5
+        number = 2
+        while unique in found:
+            unique, number = f"{plain}_{number}", number + 1
+        found.append(unique)
+    return found
 
 
 def _connectivities(model: GraphFusion, order: Any) -> sparse.csr_matrix:

@@ -50,14 +50,6 @@ class Annotated:
     feature_names: tuple[Ids | None, ...]
 
 
-def read_annotated(
-    data: Any, use_rep: Any = None
-) -> tuple[tuple[str, ...], tuple[Any, ...], Ids, NDArray[np.bool_] | None]:
-    """Return names, arrays, sample ids and mask of the views of an AnnData or MuData; see `gather`."""
-    found = gather(data, use_rep)
-    return found.names, found.arrays, found.sample_ids, found.mask
-
-
 def is_mudata(data: Any) -> bool:
     """Say whether this behaves like a MuData."""
     return isinstance(getattr(data, "mod", None), Mapping) and hasattr(data, "obs_names")
@@ -150,12 +142,26 @@ def _of_one(data: Any, use_rep: Any) -> Annotated:
     elif isinstance(use_rep, str):
         use_rep = [use_rep]
     if not isinstance(use_rep, Mapping):
-        use_rep = {str(rep).removeprefix("obsm/").removeprefix("layers/"): rep for rep in use_rep}
+        use_rep = _named(list(use_rep))
     if not use_rep:
         raise ValueError(f"use_rep names no representation: there are {_choices(data)}")
     picked = [_picked(data, rep, "this AnnData") for rep in use_rep.values()]
     arrays, features = (tuple(part) for part in zip(*picked, strict=True))
     return Annotated(tuple(map(str, use_rep)), arrays, ids, None, features)
+
+
+def _named(reps: list[Any]) -> dict[str, Any]:
+    """Return representations by the names of their views."""
+    named: dict[str, Any] = {}
+    for rep in reps:
+        name = str(rep).removeprefix("obsm/").removeprefix("layers/")
+        if name in named:
+            raise ValueError(
+                f"use_rep asks for {named[name]!r} and {rep!r}, which would both be called {name!r}: name "
+                "them, such as {'first': ..., 'second': ...}"
+            )
+        named[name] = rep
+    return named
 
 
 def _default(data: Any, where: str) -> str:

@@ -14,7 +14,7 @@ from .alignment import align_tables, check_mask, check_pairwise, joint_mask, pos
 from .conversion import Array, check_cells, is_finite, take_samples, to_floats
 from .encoding import Encoding
 from .reading import is_annotated, read_table, split_views
-from .tables import Ids, Table, check_names, is_sparse, listed, read_ids
+from .tables import Ids, Table, check_names, is_sparse, listed, only_names, read_ids
 
 
 class Views:
@@ -66,8 +66,10 @@ class Views:
         Which view has seen which sample; None if all have seen all.
     pairwise : tuple of bool
         Which views are matrices between samples.
+    columns : tuple of (ndarray or None)
+        Labels of the columns of each view that came as a DataFrame, names or not.
     feature_names : tuple of (ndarray of str or None)
-        Column names of each view that came as a DataFrame with names.
+        Those that are names, all of them.
     encodings : tuple of (Encoding or None)
         What the columns of a view are and what their codes stand for, if not all are numbers.
     graphs : tuple of ("similarity", "distance" or None)
@@ -107,7 +109,7 @@ class Views:
     sample_ids: Ids | None
     mask: NDArray[np.bool_] | None
     pairwise: tuple[bool, ...]
-    feature_names: tuple[Ids | None, ...]
+    columns: tuple[Ids | None, ...]
     encodings: tuple[Encoding | None, ...]
     graphs: tuple[str | None, ...]
 
@@ -136,11 +138,14 @@ class Views:
             pairwise = given.pairwise if pairwise is False else pairwise
         else:
             if is_annotated(data):
-                keys, raw, ids, mask = _annotated(data, ids, mask)
+                keys, raw, ids, mask, columns = _annotated(data, ids, mask)
             else:
                 keys, raw = split_views(data)
+                columns = [None] * len(keys)
             self.names = check_names(names, keys, keyed=isinstance(data, Mapping))
             tables = [read_table(name, view, id_column) for name, view in zip(self.names, raw, strict=True)]
+            for table, own in zip(tables, columns, strict=True):
+                table.columns = table.columns if own is None else own
             if id_column is not None and all(table.ids is None or table.counted for table in tables):
                 raise ValueError(f"no view has the column {id_column!r} that id_column names")
         for name, declared in ({} if kinds is None else dict(kinds)).items():
@@ -181,17 +186,22 @@ class Views:
         ]
         self.arrays = tuple(values for values, _ in converted)
         self.mask = joint_mask([one for _, one in converted], n_samples, self.sample_ids)
-        self.feature_names = tuple(table.feature_names() for table in tables)
+        self.columns = tuple(table.columns for table in tables)
         self.encodings = tuple(table.encoding for table in tables)
         self.graphs = tuple(table.graph for table in tables)
 
     def _tables(self, names: tuple[str, ...]) -> list[Table]:
         """Return the views as tables again, under these names."""
-        parts = zip(names, self.arrays, self.feature_names, self.encodings, self.graphs, strict=True)
+        parts = zip(names, self.arrays, self.columns, self.encodings, self.graphs, strict=True)
         return [
             Table(name, array, columns, encoding=encoding, graph=graph)
             for name, array, columns, encoding, graph in parts
         ]
+
+    @property
+    def feature_names(self) -> tuple[Ids | None, ...]:
+        """Column names of each view that came as a DataFrame with names."""
+        return tuple(map(only_names, self.columns))
 
     @property
     def n_samples(self) -> int:
@@ -236,7 +246,7 @@ class Views:
         new.names = check_names(None, [self.names[i] for i in picked])
         new.arrays = tuple(self.arrays[i] for i in picked)
         new.pairwise = tuple(self.pairwise[i] for i in picked)
-        new.feature_names = tuple(self.feature_names[i] for i in picked)
+        new.columns = tuple(self.columns[i] for i in picked)
         new.encodings = tuple(self.encodings[i] for i in picked)
         new.graphs = tuple(self.graphs[i] for i in picked)
         if self.mask is not None:
@@ -270,7 +280,7 @@ class Views:
         values, visible = to_floats(table, seen, False, self.sample_ids)
         new = copy(self)
         new.arrays = _put(self.arrays, i, values)
-        new.feature_names = _put(self.feature_names, i, table.feature_names())
+        new.columns = _put(self.columns, i, table.columns)
         new.encodings = _put(self.encodings, i, table.encoding)
         new.pairwise, new.graphs = _put(self.pairwise, i, False), _put(self.graphs, i, None)
         if visible is not None:
@@ -290,7 +300,7 @@ class Views:
         ValueError: view 'size', row 1, column 0 holds NaN (in all 1 NaN in this view): ...
         """
         i = self._number(view)
-        table = Table(self.names[i], self.arrays[i], self.feature_names[i])
+        table = Table(self.names[i], self.arrays[i], only_names(self.columns[i]))
         if not is_finite(self.arrays[i]):
             check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
@@ -351,9 +361,9 @@ class Views:
         new = copy(self)
         square = self.pairwise
         new.arrays = tuple(take_samples(array, rows, p) for array, p in zip(self.arrays, square, strict=True))
-        new.feature_names = tuple(
+        new.columns = tuple(
             columns[rows] if p and columns is not None else columns
-            for columns, p in zip(self.feature_names, square, strict=True)
+            for columns, p in zip(self.columns, square, strict=True)
         )
         new.sample_ids = None if self.sample_ids is None else self.sample_ids[rows]
         new.mask = None if self.mask is None or self.mask[rows].all() else self.mask[rows]
@@ -387,14 +397,14 @@ def _put(parts: tuple[Any, ...], i: int, part: Any) -> tuple[Any, ...]:
     return (*parts[:i], part, *parts[i + 1 :])
 
 
-def _annotated(data: Any, ids: Any, mask: Any) -> tuple[list[str], list[Any], Any, Any]:
-    """Return names, views, ids and mask of an AnnData or MuData, which says all of them itself."""
+def _annotated(data: Any, ids: Any, mask: Any) -> tuple[list[str], list[Any], Any, Any, list[Any]]:
+    """Return names, views, ids, mask and feature names of an AnnData or MuData, which says all of them."""
     if ids is not None or mask is not None:
         raise ValueError("an AnnData or MuData has sample ids and missing samples of its own: pass only it")
-    from .annotated import read_annotated
+    from .annotated import gather
 
-    names, arrays, ids, mask = read_annotated(data)
-    return list(names), list(arrays), ids, mask
+    found = gather(data)
+    return list(found.names), list(found.arrays), found.sample_ids, found.mask, list(found.feature_names)
 
 
 def as_views(X: Any) -> Views:

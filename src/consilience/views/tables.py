@@ -65,10 +65,32 @@ class Table:
         found = declared_kinds(kinds, self.columns, self.values.shape[1], self.name)
         self.values, self.encoding = declare(self.values, self.encoding, found, self.name)
 
-    def feature_names(self) -> Ids | None:
-        """Return the column names if they are names."""
-        named = self.columns is not None and all(isinstance(column, str) for column in self.columns)
-        return self.columns if named else None
+
+def only_names(columns: Ids | None) -> Ids | None:
+    """Return the labels of columns if all of them are names."""
+    named = columns is not None and all(isinstance(column, str) for column in columns)
+    return columns if named else None
+
+
+def check_columns(columns: Ids | None, before: Ids | None, name: str) -> None:
+    """Raise a ValueError if a view's columns are not those that it had before, in the same order.
+
+    A view that comes as an array, or with columns that are merely counted, has no names to compare; but
+    0, 1, 2, ... in another order are columns in another order.
+    """
+    if columns is None or before is None:
+        return
+    have, want = list(columns), list(before)
+    if have == want:
+        return
+    counted = list(range(len(want)))
+    if (have == counted or want == counted) and set(have) != set(want):
+        return
+    wrong = next(j for j, (a, b) in enumerate(zip(have, want, strict=True)) if a != b)
+    raise ValueError(
+        f"Column {wrong} of view {name!r} is {plain(have[wrong])!r}, at fit it was {plain(want[wrong])!r}; "
+        "pass the columns of the fit in the same order."
+    )
 
 
 def plain(label: Any) -> Any:

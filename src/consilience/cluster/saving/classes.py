@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,15 @@ class Stored:
         if self.to_state is not None:
             return self.to_state(value)
         names = self._names()
-        if not dataclasses.is_dataclass(self.cls) and set(vars(value)) != set(names):
-            odd = ", ".join(sorted(set(vars(value)) ^ set(names)))
-            raise ValueError(f"a {self.cls.__name__} has other attributes than are stored ({odd})")
+        if not dataclasses.is_dataclass(self.cls):
+            odd = {name for name in vars(value) if not self._can_be_made_again(name)} ^ set(names)
+            if odd:
+                told = ", ".join(sorted(odd))
+                raise ValueError(f"a {self.cls.__name__} has other attributes than are stored ({told})")
         return {name: getattr(value, name) for name in names}
+
+    def _can_be_made_again(self, name: str) -> bool:
+        return isinstance(getattr(self.cls, name, None), cached_property)
 
     def build(self, state: State) -> Any:
         """Return the object of a state, or raise a ValueError."""
@@ -133,7 +139,7 @@ CLASSES: Mapping[str, Stored] = {
     # Views and spaces.
     "Views": Stored(
         Views,
-        ("names", "arrays", "sample_ids", "mask", "pairwise", "feature_names", "encodings", "graphs"),
+        ("names", "arrays", "sample_ids", "mask", "pairwise", "columns", "encodings", "graphs"),
     ),
     "DenseSpace": Stored(
         DenseSpace, ("x", "cosine", "centered", "dtype", "blank"), check=consistency.check_features

@@ -232,7 +232,7 @@ def with_graphs(views: Views | None, graphs: list[NamedGraph]) -> Views:
         pairwise=[*(() if views is None else views.pairwise), *(True for _ in graphs)],
     )
     if views is not None:
-        joined.feature_names = views.feature_names + joined.feature_names[before:]
+        joined.columns = views.columns + joined.columns[before:]
         joined.encodings = views.encodings + joined.encodings[before:]
     earlier = () if views is None else views.graphs
     joined.graphs = (*earlier, *(one.graph.kind for one in graphs))
