@@ -347,6 +347,8 @@ def test_layers_with_nodes_and_kinds_of_their_own():
         ),
         (LAYERED, {"kind": {"work": "similarity"}}, "kind names the layers 'work'"),
         ([("a", "b", 1), ("a", "c", "1")], {}, "layers with the same name"),
+        ([("a", "b", "x"), ("a", "c", None)], {}, "edge 1 has no layer"),
+        ([("a", "b", float("nan")), ("a", "c", "x")], {}, "edge 0 has no layer"),
         (np.eye(3), {}, "a ndarray does not hold layers"),
         (pd.DataFrame({"source": [], "target": []}), {}, "no column 'layer'"),
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import NotFittedError
@@ -145,6 +145,38 @@ def test_parameters_of_one_per_view():
 def test_what_is_wrong_is_said(transformer, error, message, sample):
     with pytest.raises(error, match=message):
         PerView(transformer).fit_transform(sample.views)
+
+
+@pytest.mark.parametrize("columns", [list("abcdefghij"), range(10)])
+def test_columns_in_another_order(columns, sample):
+    frames = {name: pd.DataFrame(x, columns=columns) for name, x in sample.views.items()}
+    turned = {name: frame.iloc[:, ::-1] for name, frame in frames.items()}
+    for per_view in (PerView(StandardScaler()).fit(frames), PerView({"view_0": PCA(2)}).fit(frames)):
+        assert per_view.transform(frames).n_samples == 120
+        with pytest.raises(ValueError, match=r"Column 0 of view 'view_0' is '[j9]', at fit it was '[a0]'"):
+            per_view.transform(turned)
+        with pytest.raises(ValueError, match="View 'view_0' has 3 columns, at fit there were 10"):
+            per_view.transform({"view_0": frames["view_0"].iloc[:, :3]})
+    # What is passed through is checked by whoever takes it.
+    pipeline = make_pipeline(PerView({"view_0": PCA(2)}), DistanceGraphFusion(n_clusters=3, random_state=0))
+    with pytest.raises(ValueError, match="Column 0 of view 'view_1'"):
+        pipeline.fit(frames).predict({"view_1": turned["view_1"]})
+
+
+class Last(TransformerMixin, BaseEstimator):
+    """Keeps the last column."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X.iloc[:, [-1]]
+
+
+def test_two_columns_of_one_name():
+    frame = pd.DataFrame([["u", 1.0], ["v", 2.0], ["u", 3.0]], columns=["a", "a"])
+    numbers = PerView(Last()).fit_transform({"x": frame})
+    assert numbers["x"].ravel().tolist() == [1.0, 2.0, 3.0]
 
 
 def test_views_that_the_fit_did_not_know(sample):

@@ -1054,6 +1054,87 @@ def test_scikit_learn_splits_samples():
         np.testing.assert_array_equal(_safe_indexing(views, rows)["size"], data["size"][expected])
 
 
+NONE = {"nan": [1.0, np.nan], "None": ["a", None], "NaT": [pd.Timestamp("2020"), pd.NaT], "NA": [1, pd.NA]}
+
+
+@pytest.mark.parametrize("ids", NONE.values(), ids=NONE)
+def test_an_id_that_is_none(ids):
+    values = np.ones((2, 1))
+    table = frame(values, pd.Index(ids, dtype=object))
+    with pytest.raises(ValueError, match=r"the index of view 'a' has no sample id in row 1 \(.*fill it in"):
+        Views({"a": table, "b": table})
+    with pytest.raises(ValueError, match="sample_ids has no sample id in row 1"):
+        Views(values, sample_ids=ids)
+    with pytest.raises(ValueError, match="column 'key' of view 'view_0' has no sample id in row 1"):
+        Views(frame(values, columns=["x"]).assign(key=ids), id_column="key")
+
+
+def test_ids_that_can_be_none():
+    with pytest.raises(ValueError, match=r"sample_ids holds \[1\] \(list\), which cannot be a sample id"):
+        Views(np.ones((2, 1)), sample_ids=[[1], [2]])
+    twice = frame(np.ones((2, 3)), columns=["key", "key", "x"])
+    with pytest.raises(ValueError, match="'view_0' has several columns 'key'"):
+        Views(twice, id_column="key")
+
+
+@pytest.mark.parametrize("other", ["7", "007", " 7", "7.0"])
+def test_ids_that_are_the_same_but_for_how_they_are_written(other):
+    a = frame(np.ones((2, 1)), pd.Index([7, "x"], dtype=object))
+    b = frame(np.ones((2, 1)), pd.Index(["x", other], dtype=object))
+    for join in ("outer", "inner"):
+        with pytest.raises(ValueError, match=r"ids 7 of view 'a' and '.*' of view 'b' seem to be the same"):
+            Views({"a": a, "b": b}, join=join)
+    # A table that has both can tell them apart.
+    both = frame(np.ones((3, 1)), pd.Index(["x", other, 7], dtype=object))
+    assert len(Views({"a": a, "b": b, "both": both})) == 3
+    with pytest.raises(ValueError, match="shares no sample id"):
+        Views({"a": a.iloc[:1], "b": b})
+
+
+def test_ids_written_in_two_ways_throughout():
+    a, b = frame(np.ones((2, 1)), ["01", "02"]), frame(np.ones((2, 1)), ["1", "2"])
+    with pytest.raises(ValueError, match=r"shares no sample id.*; they are written in two ways: write them"):
+        Views([a, b])
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_times_as_ids_in_a_column(unit):
+    times = pd.to_datetime(["2020-01-02", "2020-01-01"])
+    column = frame([[1.0], [2.0]], columns=["x"]).assign(time=times.as_unit(unit))
+    index = frame([[2.0], [1.0]], times[::-1].as_unit(unit), columns=["x"])
+    views = Views({"column": column, "index": index}, id_column="time")
+    np.testing.assert_array_equal(views["column"], views["index"])
+    assert views.sample_ids.tolist() == list(times)
+    for ids in (times, times.to_series(), times.to_numpy(), times.to_numpy().astype("datetime64[D]")):
+        assert Views({"index": index}, sample_ids=ids)["index"].ravel().tolist() == [1.0, 2.0]
+
+
+def test_a_mask_with_an_index_beside_views_without_ids():
+    shown = frame([[True, True], [False, True], [True, False]], columns=["a", "b"])
+    data = {"a": np.ones((3, 1)), "b": np.ones((3, 1))}
+    for order in ([0, 1, 2], [2, 0, 1]):
+        np.testing.assert_array_equal(Views(data, mask=shown.iloc[order]).mask, shown)
+    with pytest.warns(UserWarning, match="mask has sample ids, but the views have none"):
+        views = Views(data, mask=shown.set_axis(["x", "y", "z"]))
+    np.testing.assert_array_equal(views.mask, shown)
+
+
+def test_zeros_of_unseen_samples_are_no_codes():
+    table = frame([[1.0, 5.0], [2.0, 6.0], [np.nan, np.nan]], columns=["ward", "age"])
+    views = Views({"clinic": table, "other": np.ones((3, 1))})
+    again = Views(views, kinds={"clinic": {"ward": "categorical"}})
+    assert again.encodings[0].categories[0] == (1.0, 2.0)
+    np.testing.assert_array_equal(again.mask, views.mask)
+
+
+def test_labels_of_columns_are_kept():
+    views = Views({"a": frame(np.ones((2, 2)), columns=[7, 9]), "b": np.ones((2, 2))})
+    assert views.columns[0].tolist() == [7, 9] and views.columns[1] is None
+    assert views.feature_names == (None, None)
+    assert views.select(["b", "a"]).columns[1].tolist() == [7, 9]
+    assert Views(views)[:1].columns[0].tolist() == [7, 9]
+
+
 def test_scikit_learn_searches_over_views():
     views = Views(example(30))
     y = (views["size"][:, 0] > 0.25).astype(int)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, make_multiview
 from consilience.cluster import AverageGraph, SharedViews
@@ -115,6 +116,35 @@ def test_shared_views_give_the_same(sample):
     model = DistanceGraphFusion(n_clusters=4, random_state=0)
     alone = model.fit(views).labels_
     np.testing.assert_array_equal(model.fit(SharedViews(views)).labels_, alone)
+
+
+@pytest.mark.parametrize("metric", ["precomputed_similarity", "precomputed_distance"])
+@pytest.mark.parametrize("ids", ["numbers", "text"])
+def test_rows_and_columns_of_a_matrix_move_together(metric, ids, sample):
+    rows = np.nan_to_num(sample["view_0"])
+    apart = cdist(rows, rows)
+    matrix = np.exp(-(apart**2) / 20) if metric == "precomputed_similarity" else apart
+    labels = np.array(KINDS[ids])[np.random.default_rng(3).permutation(150)]
+    model = SimilarityGraphFusion(n_clusters=4, metric=metric, random_state=0)
+    known = model.fit(Views({"m": matrix}, pairwise=True, sample_ids=labels)).labels_
+    frame = pd.DataFrame(matrix, index=labels, columns=labels)
+    # Nobody says that it is a matrix between samples but the metric.
+    for data in (Views({"m": matrix}, sample_ids=labels), Views({"m": frame}), {"m": frame}, frame):
+        np.testing.assert_array_equal(model.fit(data).labels_, known)
+    np.testing.assert_array_equal(model.fit(SharedViews(Views({"m": frame}))).labels_, known)
+    model.set_params(metric={"view_0": metric})
+    np.testing.assert_array_equal(model.fit([frame]).labels_, known)
+    np.testing.assert_array_equal(model.set_params(metric=[metric]).fit(frame).labels_, known)
+
+
+def test_a_matrix_whose_columns_may_be_in_another_order(sample):
+    labels = KINDS["text"]
+    rows = np.nan_to_num(sample["view_0"])
+    matrix = pd.DataFrame(cdist(rows, rows), index=labels)
+    model = SimilarityGraphFusion(n_clusters=4, metric="precomputed_distance", random_state=0)
+    with pytest.raises(ValueError, match=r"columns of view 'm' are not named as its rows.*pairwise=\['m'\]"):
+        model.fit(Views({"m": matrix}))
+    assert len(model.fit(Views({"m": matrix}, pairwise=["m"])).labels_) == 150
 
 
 def test_without_ids_nothing_is_moved(sample):

@@ -331,6 +331,88 @@ def test_columns_in_another_order(sample):
         model.predict({"view_1": frames["view_1"].iloc[:, ::-1]})
 
 
+@pytest.mark.parametrize("columns", [range(10), range(5, 15), [(0, j) for j in range(10)]])
+def test_columns_that_are_no_names_in_another_order(columns, sample):
+    labels = pd.Index(columns, tupleize_cols=False)
+    frames = {name: pd.DataFrame(x, columns=labels) for name, x in sample.views.items()}
+    model = fit(DistanceGraphFusion, frames)
+    np.testing.assert_array_equal(model.predict(frames), model.labels_)
+    np.testing.assert_array_equal(model.predict(sample.views), model.labels_)
+    with pytest.raises(ValueError, match=r"Column 0 of view 'view_1' is .*; pass the columns of the fit in"):
+        model.predict({"view_1": frames["view_1"].iloc[:, ::-1]})
+
+
+def test_counted_columns_are_no_names(sample):
+    model = fit(DistanceGraphFusion, {name: pd.DataFrame(x) for name, x in sample.views.items()})
+    named = pd.DataFrame(sample.views["view_0"], columns=list("abcdefghij"))
+    counted = model.predict({"view_0": sample.views["view_0"]})
+    np.testing.assert_array_equal(model.predict({"view_0": named}), counted)
+
+
+IDS = {
+    "counted": range(240),
+    "turned": range(239, -1, -1),
+    "numbers": range(1000, 1240),
+    "text": [f"s{i}" for i in range(240)],
+}
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_columns_of_a_matrix_are_matched_by_id(ids, sample):
+    apart = pd.DataFrame(cdist(sample.views["view_0"], sample.views["view_0"]), index=ids, columns=ids)
+    other = pd.DataFrame(sample.views["view_1"], index=ids)
+    metric = {"apart": "precomputed_distance", "other": "euclidean"}
+    model = fit(DistanceGraphFusion, {"apart": apart, "other": other}, metric=metric)
+    order = np.random.default_rng(0).permutation(240)
+    expected = model.predict_proba({"apart": apart})
+    np.testing.assert_array_equal(model.predict_proba({"apart": apart.iloc[:, order]}), expected)
+    np.testing.assert_array_equal(model.predict_proba({"apart": apart.sort_index(axis=1)}), expected)
+    as_text = apart.rename(columns=str).iloc[:, order]
+    np.testing.assert_array_equal(model.predict_proba({"apart": as_text}), expected)
+
+
+def test_a_matrix_between_new_samples_is_none_to_those_of_the_fit(sample):
+    square = Views({"apart": cdist(sample.views["view_0"], sample.views["view_0"])}, pairwise=True)
+    metric = "precomputed_distance"
+    half = fit(DistanceGraphFusion, square[::2], metric=metric)
+    np.testing.assert_array_equal(half.predict(square[::2]), half.labels_)
+    np.testing.assert_array_equal(half.predict({"apart": square["apart"][::2, ::2]}), half.labels_)
+    for others in (square[1::2], square[:7]):
+        with pytest.raises(ValueError, match="'apart' is a matrix between the new samples; pass an array"):
+            half.predict(others)
+
+
+def test_a_matrix_between_the_samples_of_the_fit_in_another_order(sample):
+    square = cdist(sample.views["view_0"], sample.views["view_0"])
+    views = Views({"apart": square}, pairwise=True, sample_ids=[f"s{i}" for i in range(240)])
+    model = fit(DistanceGraphFusion, views, metric="precomputed_distance")
+    order = np.random.default_rng(0).permutation(240)
+    np.testing.assert_array_equal(model.predict(views[order]), model.labels_[order])
+    with pytest.raises(ValueError, match="'apart' is a matrix between the new samples"):
+        model.predict(Views(views, sample_ids=None)[order[:120]])
+
+
+def test_rows_that_were_not_seen_hold_no_categories(sample):
+    ward = pd.DataFrame({"ward": sample.y + 1.0, "age": sample.views["view_0"][:, 0]})
+    other = sample.views["view_1"]
+    coded = Views({"clinic": ward, "other": other}, kinds={"clinic": {"ward": "categorical"}})
+    model = fit(DistanceGraphFusion, coded)
+    new = ward[:6].copy()
+    new.iloc[2] = np.nan
+    labels = model.predict({"clinic": new, "other": other[:6]})
+    assert labels[2] == model.predict({"other": other[2:3]})[0]
+    unused = pd.Categorical([1.0, None], categories=[0.0, 1.0])
+    ages = pd.Categorical([None, None])
+    town = pd.DataFrame({"a": pd.Categorical(np.array(list("rstu"))[sample.y]), "b": list("xy") * 120})
+    model = fit(DistanceGraphFusion, {"town": town, "other": other})
+    new = pd.DataFrame({"a": pd.Categorical(["r", None], categories=["a", "r"]), "b": ages})
+    assert len(model.predict({"town": new, "other": other[:2]})) == 2
+    with pytest.raises(ValueError, match=r"'town', column 'a' holds 0.0 \(row 0\), a category that was not"):
+        model.predict({"town": new.assign(a=unused.rename_categories([1.0, 0.0])), "other": other[:2]})
+    with pytest.raises(ValueError, match="View 'town' is sparse, and at fit it held categories"):
+        model.predict({"town": sparse.csr_array(np.ones((2, 2))), "other": other[:2]})
+
+
 def test_a_view_that_the_fit_does_not_listen_to(sample):
     views = sample.views | {"noise": np.random.default_rng(0).normal(size=(240, 10))}
     with pytest.warns(UserWarning, match="'noise' agrees with no other view"):

@@ -983,6 +983,46 @@ def test_a_model_that_does_not_hang_together_is_refused(spoil, told, parts, tmp_
     rejected(by_hand(tmp_path / "x", manifest, members), told)
 
 
+BEYOND_BOUNDS = {
+    "labels": (
+        lambda a: a.update(kept_=a["labels_"], labels_=a["fusion_"]["state"]["edges"]["state"]["indptr"]),
+        "labels_ are not those of clusters of 21 samples",
+    ),
+    "no neighbours": (lambda a: a.update(n_neighbors_=0), "no number of neighbours among 20 samples"),
+    "too many neighbours": (lambda a: a.update(n_neighbors_=20), "no number of neighbours among 20 samples"),
+    "rounds without end": (
+        lambda a: a["fusion_"]["state"].update(n_iter=10**9),
+        "attributes.fusion_ is no FusionResult: its rounds do not fit",
+    ),
+    "a view twice": (
+        lambda a: placed(a)["views"]["items"].append(placed(a)["views"]["items"][0]),
+        "_placement is not about 2 views",
+    ),
+    "an unknown view": (
+        lambda a: placed(a)["views"]["items"][0]["state"].update(number=2),
+        "_placement has a view that was not there",
+    ),
+    "other features": (
+        lambda a: placed(a)["forms"]["items"][1]["state"].update(n_features=3),
+        "_placement is not about the features of 'view_1'",
+    ),
+}
+
+
+def placed(attributes):
+    return attributes["_placement"]["state"]
+
+
+@pytest.mark.parametrize(("spoil", "told"), BEYOND_BOUNDS.values(), ids=list(BEYOND_BOUNDS))
+def test_a_file_that_would_lead_compiled_code_astray_is_refused(spoil, told, file, tmp_path):
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members.pop("manifest.json"))
+    del members["manifest.sha256"]
+    spoil(manifest["attributes"])
+    rejected(by_hand(tmp_path / "x", manifest, members), told)
+
+
 def test_a_tampered_array_is_named(parts, tmp_path):
     manifest, members = parts
     members[LABELS] = npy(np.array([1, 1, 0, 0]))  # same shape, type and size

@@ -448,6 +448,39 @@ def test_parquet_by_pandas(tmp_path):
     assert found.views.sample_ids.tolist() == list("wxyz")
 
 
+def test_parquet_keeps_the_categories_of_pandas(tmp_path):
+    module("pyarrow")
+    order = ["low", "mid", "high", "never"]
+    stage = pd.Categorical(["mid", "low", None, "high"], categories=order, ordered=True)
+    ward = pd.Categorical([30, 10, None, 30])
+    rank = pd.Categorical([3, 1, 2, 3], ordered=True)
+    table = pd.DataFrame({"stage": stage, "ward": ward, "rank": rank, "age": [1.0, 2.0, 3.0, 4.0]})
+    table.to_parquet(tmp_path / "clinic.parquet", row_group_size=2)
+    found, straight = read_views(tmp_path / "clinic.parquet").views, Views(table)
+    assert found.encodings == straight.encodings
+    np.testing.assert_array_equal(found.arrays[0], straight.arrays[0])
+    assert found.encodings[0].kinds == ("ordinal", "categorical", "ordinal", "numeric")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_an_index_that_counts_is_ids_beside_files_with_a_part_of_it(tmp_path, kind):
+    if kind == "parquet":
+        module("pyarrow")
+    whole = pd.DataFrame(A, columns=list("abc"))
+    files = {"whole": whole, "turned": whole[::-1], "part": whole[1:3]}
+    for name, table in files.items():
+        path = tmp_path / f"{name}.{kind}"
+        table.to_csv(path) if kind == "csv" else table.to_parquet(path)
+    views = read_views([tmp_path / f"{name}.{kind}" for name in files]).views
+    straight = Views(files)
+    assert views.sample_ids.tolist() == straight.sample_ids.tolist()
+    np.testing.assert_array_equal(views.mask, straight.mask)
+    for ours, theirs in zip(views.arrays, straight.arrays, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert read_views(tmp_path / f"whole.{kind}").views.sample_ids is None
+    assert read_views(tmp_path / f"part.{kind}").views.sample_ids.tolist() == [1, 2]
+
+
 def test_mtx(tmp_path):
     io.mmwrite(tmp_path / "words.mtx", sparse.coo_matrix(B))
     check(read_views(tmp_path / "words.mtx"), sparse.csr_array(B), names=["words"])

@@ -9,7 +9,14 @@ from scipy.spatial.distance import cdist
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, ampute, make_multiview
 from consilience.cluster import AverageGraph
-from consilience.graph import EdgeSet, complete_graph, keep_largest, n_neighbors_of_seen, symmetrize
+from consilience.graph import (
+    EdgeSet,
+    complete_graph,
+    expected_values,
+    keep_largest,
+    n_neighbors_of_seen,
+    symmetrize,
+)
 from consilience.metrics import accuracy
 from consilience.neighbors import as_space, row_reliability, view_agreement
 from consilience.testing import assert_same_partition
@@ -399,3 +406,72 @@ def test_distances_and_similarities_between_samples_may_be_missing_too():
     assert by_matrix.edges_ == by_features.edges_
     np.testing.assert_allclose(by_matrix.fusion_.fused, by_features.fusion_.fused, rtol=1e-6, atol=1e-12)
     assert_same_partition(by_matrix.labels_, by_features.labels_)
+
+
+def test_expected_values_are_those_of_plain_loops():
+    rng = np.random.default_rng(0)
+    common = rng.gamma(2.0, size=400)
+    values = np.stack([common + 0.5 * rng.gamma(2.0, size=400) for _ in range(4)])
+    seen = rng.random((4, 400)) < 0.6
+    seen[0, ~seen.any(axis=0)] = True
+    means = np.array([values[v][seen[v]].mean() for v in range(4)])
+    covariance = np.zeros((4, 4))
+    for v in range(4):
+        for u in range(4):
+            both = seen[v] & seen[u]
+            covariance[v, u] = np.mean((values[v][both] - means[v]) * (values[u][both] - means[u]))
+    assert np.linalg.eigvalsh(covariance)[0] > 0
+    expected = values.copy()
+    for e in range(400):
+        there, gone = np.flatnonzero(seen[:, e]), np.flatnonzero(~seen[:, e])
+        apart = np.linalg.solve(covariance[np.ix_(there, there)], values[there, e] - means[there])
+        expected[gone, e] = np.maximum(means[gone] + covariance[np.ix_(gone, there)] @ apart, 0)
+    hidden = np.where(seen, values, 0.0)
+    np.testing.assert_allclose(expected_values(hidden, seen), expected, rtol=1e-9)
+    np.testing.assert_array_equal(expected_values(hidden, seen)[seen], values[seen])
+    # It is nearer to what the views would have said than their means are.
+    gone = ~seen
+    by_mean = np.broadcast_to(means[:, None], values.shape)[gone]
+    assert np.mean((expected[gone] - values[gone]) ** 2) < 0.7 * np.mean((by_mean - values[gone]) ** 2)
+
+
+def test_nothing_is_expected_of_views_that_never_judge_the_same_edge():
+    values = np.array([[1.0, 2.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 5.0, 6.0, 10.0]])
+    seen = values > 0
+    expected = expected_values(values, seen)
+    assert expected[0].tolist() == [1, 2, 3, 2, 2, 2] and expected[1].tolist() == [7, 7, 7, 5, 6, 10]
+
+
+@pytest.mark.parametrize("kind", [SimilarityGraphFusion, DistanceGraphFusion])
+def test_the_unified_graph_is_made_of_what_views_say_and_would_say(kind):
+    data = make_multiview(80, n_views=3, n_clusters=3, separation=5.0, missing=0.3, random_state=1)
+    model = kind(n_clusters=3, random_state=0).fit(data.views)
+    fusion, edges = model.fusion_, model.edges_
+    said = fusion.view_scales[:, None] * fusion.consistent.T
+    trust = np.ones(said.shape) if fusion.trust_by_view is None else fusion.trust_by_view
+    counts = np.where(edges.seen, trust, 1.0) * fusion.view_weights[:, None]
+    fused = np.average(expected_values(said, edges.seen), axis=0, weights=counts)
+    if kind is DistanceGraphFusion:
+        fused = np.exp(-fused / (2 * fusion.fused.mean()))
+    grown, values = complete_graph(edges, fused, data.mask, fusion.view_weights, model.n_neighbors_)
+    expected = symmetrize(keep_largest(grown, values, model.n_neighbors_))
+    np.testing.assert_allclose(model.graph_.toarray(), expected.toarray(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [SimilarityGraphFusion, DistanceGraphFusion])
+def test_plain_is_the_fusion_and_nothing_else(kind):
+    data = make_multiview(80, n_views=3, n_clusters=3, separation=5.0, missing=0.3, random_state=1)
+    model = kind(n_clusters=3, random_state=0, missing="plain").fit(data.views)
+    fused = model.fusion_.fused
+    if kind is DistanceGraphFusion:
+        fused = np.exp(-fused / (2 * fused.mean()))
+    expected = symmetrize(keep_largest(model.edges_, fused, model.n_neighbors_))
+    np.testing.assert_array_equal(model.graph_.toarray(), expected.toarray())
+    assert {lists.shape[1] for lists in model.neighbors_} == {model.n_neighbors_}
+    complete = make_multiview(80, n_views=3, n_clusters=3, separation=5.0, random_state=1)
+    one, other = (
+        kind(n_clusters=3, random_state=0, missing=m).fit(complete.views) for m in ("plain", "complete")
+    )
+    np.testing.assert_array_equal(one.graph_.toarray(), other.graph_.toarray())
+    with pytest.raises(ValueError, match="missing"):
+        kind(missing="fill").fit(complete.views)

@@ -32,7 +32,7 @@ class AverageGraph(PlacingClusterer):
     Parameters
     ----------
     n_clusters, n_neighbors, metric, scale, assign_labels, n_init, neighbor_search, n_jobs, random_state
-        As in `SimilarityGraphFusion`, and so are `max_clusters`, `resolution` and `verbose`.
+        As in `SimilarityGraphFusion`, and so are `max_clusters`, `resolution`, `missing` and `verbose`.
 
     Attributes
     ----------

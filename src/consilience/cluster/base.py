@@ -22,7 +22,7 @@ from ..neighbors.scaling import (
 from ..views import Views
 from ..warned import keep_warnings
 from .checks import check_choice, check_count, is_positive_integer
-from .prepared import PreparedViews, SharedViews, precomputed_views
+from .prepared import PreparedViews, SharedViews, views_for
 from .preparing import prepare_views
 from .progress import Progress
 
@@ -122,9 +122,9 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
 
     def _fit(self, X: Any) -> None:
         shared = X if isinstance(X, SharedViews) else None
-        if shared is not None:
-            X = shared.views
-        views = X if isinstance(X, Views) else Views(X, pairwise=precomputed_views(self.metric, X))
+        views = views_for(self.metric, X if shared is None else shared.views)
+        if shared is not None and views is not shared.views:
+            shared = shared.known_as(views)
         with keep_warnings() as told:
             progress = self._fit_checked(views, shared)
         self.warnings_ = tuple(dict.fromkeys(told))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..fusion import FusionProblem, FusionResult, Schedule, fuse_new_edges, learn_consistent_graph, pose
 from ..fusion.alternation import Callback
 from ..fusion.problem import check_penalty, check_view_weights
-from ..graph import EdgeKernel, EdgeSet, fused_similarity, mean_distance
+from ..graph import EdgeKernel, EdgeSet, expected_values, fused_similarity, mean_distance
 from ..neighbors import Agreement
 from ..views import Views
 from .base import estimator
@@ -158,6 +158,17 @@ class GraphFusion(PlacingClusterer):
         self.row_reliability_ = self.row_reliability_[inverse(order)]
         self.neighbors_ = tuple(lists_put_back(lists, order) for lists in self.neighbors_)
         self.fusion_ = fusion_put_back(self.fusion_, order)
+
+    def _as_if_seen(self, similarity: Floats, weights: Floats, edges: EdgeSet) -> Floats:
+        result = self.fusion_
+        if result.seen_by_view is None:
+            return similarity
+        said = result.view_scales[:, None] * (result.weights_by_view - result.inconsistent_by_view)
+        counts = np.broadcast_to(result.view_weights[:, None], said.shape)
+        if result.trust_by_view is not None:
+            counts = np.where(result.seen_by_view, counts * result.trust_by_view, counts)
+        fused = (counts * expected_values(said, result.seen_by_view)).sum(axis=0) / counts.sum(axis=0)
+        return self._similarity(fused)
 
     def _heard(self, n_views: int) -> NDArray[np.float64]:
         return self.fusion_.view_weights
@@ -344,6 +355,11 @@ _PARAMETERS = """
     row_weights : {"agreement", "uniform"}, default="agreement"
         How much each row of a view counts, within its view. "agreement", with three views or more: less,
         where hardly any of the sample's neighbours are confirmed by another view. "uniform": all alike.
+    missing : {"complete", "plain"}, default="complete"
+        What is done where views have not seen samples. "plain": they are left out there, and nothing else.
+        "complete": also, a view that has seen fewer samples names fewer neighbours, and the unified graph is
+        completed by what views can be expected to say and by common neighbours. The same if nothing is
+        missing.
     solver : {"dca", "exact"}, default="dca"
         "dca" is the paper's scheme. "exact" goes on from where that ends, with the exact minimiser on every
         edge: the objective ends lower, mostly far lower with a large gamma, and much more of what a view

@@ -1,8 +1,8 @@
 """Samples in the order of their ids: a fit that does not depend on the order in which rows come.
 
 Of equally near samples the first are taken, and k-means begins with rows drawn by their place. So the order
-of the samples has a say, if a small one. Where samples have ids it need not have: the fit is made in the order
-of the ids, and what it finds is then put back into the order in which the samples came.
+of the samples has a say, if a small one. Where samples have ids it need not have: the fit is made in the
+order of the ids, and what it finds is then put back into the order in which the samples came.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ..neighbors import is_precomputed, takes_missing_cells
 from ..views import Encoding, Views
 from ..views.encoding import recoded
 from ..views.reading import is_annotated
+from ..views.tables import bare_labels, check_columns
 from .prepared import SharedViews
 
 if TYPE_CHECKING:
@@ -33,17 +34,20 @@ class ViewForm:
         Number of features; of a matrix between samples, of samples.
     metric : str or callable
         What it is measured by.
-    feature_names : ndarray or None
-        Names of its columns, if it had any.
+    columns : ndarray or None
+        Labels of its columns, if it had any.
     encoding : Encoding or None
         What its columns are, if not all were numbers.
+    fingerprint : str or None
+        Of a matrix between samples that have no ids: what it is known by.
     """
 
     name: str
     n_features: int
     metric: Any
-    feature_names: NDArray[Any] | None
+    columns: NDArray[Any] | None
     encoding: Encoding | None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +69,20 @@ def forms_of(views: Views, metrics: tuple[Any, ...]) -> tuple[ViewForm, ...]:
         views.names,
         views.n_features,
         metrics,
-        views.feature_names,
+        views.columns,
         views.encodings,
         views.pairwise,
         strict=True,
     )
     return tuple(
-        ViewForm(name, d, metric, None if square else columns, encoding)
+        ViewForm(
+            name,
+            d,
+            metric,
+            None if square or columns is None else np.array(bare_labels(columns), dtype=object),
+            encoding,
+            views.fingerprint(name) if square and views.sample_ids is None else None,
+        )
         for name, d, metric, columns, encoding, square in parts
     )
 
@@ -138,7 +149,9 @@ def _as_views(X: Any, forms: tuple[ViewForm, ...]) -> Views:
 
 def _checked(views: Views, i: int, form: ViewForm, *, alone: bool, model: Any) -> Any:
     """Return one view of the new samples after checking that it is like that of the fit."""
-    array, columns = views.arrays[i], views.feature_names[i]
+    array, labels = views.arrays[i], views.columns[i]
+    if is_precomputed(form.metric) and views.pairwise[i]:
+        labels = _known_samples(views, i, form, model)
     if array.shape[1] != form.n_features:
         if alone:
             raise ValueError(
@@ -150,34 +163,50 @@ def _checked(views: Views, i: int, form: ViewForm, *, alone: bool, model: Any) -
             f"View {form.name!r} has {array.shape[1]} {what}, at fit there were {form.n_features}."
         )
     if is_precomputed(form.metric):
-        array = _by_fitted_samples(array, columns, model, form)
-    elif form.feature_names is not None and columns is not None:
-        if list(columns) != list(form.feature_names):
-            wrong = next(
-                j for j, (a, b) in enumerate(zip(columns, form.feature_names, strict=True)) if a != b
-            )
-            raise ValueError(
-                f"Column {wrong} of view {form.name!r} is {columns[wrong]!r}, at fit it was "
-                f"{form.feature_names[wrong]!r}; pass the columns of the fit in the same order."
-            )
+        array = _by_fitted_samples(array, labels, model.sample_ids_, form)
+    else:
+        check_columns(labels, form.columns, form.name)
     if form.encoding is not None or views.encodings[i] is not None:
-        array = recoded(array, views.encodings[i], form.encoding, f"View {form.name!r}", columns)
+        place, columns = f"View {form.name!r}", views.feature_names[i]
+        array = recoded(array, views.encodings[i], form.encoding, place, columns, views.seen(i))
     if not takes_missing_cells(form.metric):
         views.check_cells(i)
     return array
 
 
-def _by_fitted_samples(array: Any, columns: Any, model: Any, form: ViewForm) -> Any:
-    """Bring the columns of a matrix from new to old samples into the order of the fit, if they have ids."""
-    ids = model.sample_ids_
-    if columns is None or ids is None:
+def _known_samples(views: Views, i: int, form: ViewForm, model: Any) -> Any:
+    """Return the ids of a matrix between samples, which must be those of the fit, known by ids or the matrix.
+
+    A matrix between other samples says nothing about how these are to the samples of the fit.
+    """
+    ids, own = views.sample_ids, model.sample_ids_
+    if ids is not None and own is not None:
+        if set(ids.tolist()) == set(own.tolist()):
+            return ids
+    elif form.fingerprint is not None and views.fingerprint(views.names[i]) == form.fingerprint:
+        return None
+    raise ValueError(
+        f"View {form.name!r} is a matrix between the new samples; pass an array or DataFrame with a row for "
+        "each new sample, of its distances or similarities to the samples of the fit."
+    )
+
+
+def _by_fitted_samples(array: Any, columns: Any, ids: Any, form: ViewForm) -> Any:
+    """Bring the columns of a matrix from new to old samples into the order of the fit, by their labels."""
+    if columns is None:
         return array
-    at = {str(label): j for j, label in enumerate(columns)}
-    wanted = [str(label) for label in ids]
+    counted = list(range(form.n_features))
+    at, wanted = {label: j for j, label in enumerate(columns)}, counted if ids is None else ids.tolist()
+    if not at.keys() >= set(wanted):  # names of columns are text in most files
+        at, wanted = {str(label): j for label, j in at.items()}, [str(label) for label in wanted]
     missing = [label for label in wanted if label not in at]
+    if missing and (ids is None or bare_labels(columns) == bare_labels(counted)):
+        return array  # there are no ids to match by, of the one or of the other
     if missing:
         raise ValueError(
             f"View {form.name!r} has no column for sample {missing[0]!r} of the fit "
             f"({len(missing)} such in all)."
         )
+    if wanted == list(at):
+        return array
     return array[:, np.array([at[label] for label in wanted])]

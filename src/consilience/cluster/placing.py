@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import threads
-from ..graph import EdgeKernel, EdgeSet
+from ..graph import EdgeKernel, EdgeSet, expected_values
 from ..neighbors import RememberingSpace, Space
 from ..neighbors.kernels import mark_largest
 from ..neighbors.scaling import Scaling
@@ -25,6 +25,7 @@ from ..neighbors.spaces import CompressedRows
 from ..views import Views
 from ..warned import warn
 from .base import estimator
+from .checks import check_choice
 from .id_order import graph_put_back, id_order, inverse
 from .incoming import NewSamples, ViewForm, forms_of, read_new_samples
 from .prepared import PreparedViews, SharedViews
@@ -101,6 +102,15 @@ class NewEdges:
 class PlacingClusterer(UnifiedGraphClusterer):
     """A clusterer with one graph on the edges of all views that can also say where new samples belong."""
 
+    missing: Literal["complete", "plain"] = "complete"
+
+    def _check_parameters(self, views: Views) -> None:
+        super()._check_parameters(views)
+        check_choice("missing", self.missing, ("complete", "plain"))
+
+    def _completes(self) -> bool:
+        return self.missing == "complete"
+
     @abstractmethod
     def _unify_edges(self, weights: Floats, seen: NDArray[np.bool_] | None, trust: Floats | None) -> Floats:
         """Return the unified similarities on edges, of the fit or new ones, from the views' (v, n_edges).
@@ -123,6 +133,11 @@ class PlacingClusterer(UnifiedGraphClusterer):
 
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
         return self._unify_edges(weights / self._units(weights, edges.seen)[:, None], edges.seen, None)
+
+    def _as_if_seen(self, similarity: Floats, weights: Floats, edges: EdgeSet) -> Floats:
+        assert edges.seen is not None
+        comparable = weights / self._units(weights, edges.seen)[:, None]
+        return self._unify_edges(expected_values(comparable, edges.seen), None, None)
 
     def _row_trust(self) -> Floats | None:
         """Return how much each row of the views that take part counts; None if all count alike."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..neighbors import RememberingSpace, Space, is_precomputed
 from ..neighbors.scaling import Scaling
 from ..views import Views
+from ..views.reading import is_annotated, split_views
 from .id_order import id_order
 
 if TYPE_CHECKING:
@@ -93,12 +94,17 @@ class SharedViews:
     def __init__(self, X: Any) -> None:
         self.views = X if isinstance(X, Views) else Views(X)
         self._prepared: dict[Any, PreparedViews] = {}
+        self._others: dict[tuple[bool, ...], SharedViews] = {}
 
     @cached_property
     def in_id_order(self) -> SharedViews:
         """The same with the samples in the order of their ids."""
         order = id_order(self.views)
         return self if order is None else SharedViews(self.views[order])
+
+    def known_as(self, views: Views) -> SharedViews:
+        """Return the same with other views known as matrices between samples, made once."""
+        return self._others.setdefault(views.pairwise, SharedViews(views))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -115,14 +121,47 @@ class SharedViews:
         return self._prepared[key]
 
 
-def precomputed_views(metric: Any, X: Any) -> Any:
-    """Say which views are matrices between samples, as far as metric and data tell before they are read."""
-    if isinstance(metric, str):
-        return is_precomputed(metric)
+def views_for(metric: Any, X: Any) -> Views:
+    """Return the views in X for a fit with this metric: matrices between samples known as such.
+
+    Whoever takes samples must take their rows and columns, or the two no longer belong together.
+    """
+    if is_annotated(X):  # its views are named by what it holds
+        return Views(X, pairwise=isinstance(metric, str) and is_precomputed(metric))
+    if not isinstance(X, Views):
+        return Views(X, pairwise=_precomputed(metric, split_views(X)[0]))
+    flags = _precomputed(metric, list(X.names))
+    new = [
+        i
+        for i, (flag, own, array) in enumerate(zip(flags, X.pairwise, X.arrays, strict=True))
+        if flag and not own and array.shape[0] == array.shape[1]
+    ]
+    for i in new:
+        _check_columns(X, i)
+    return Views(X, pairwise=[own or i in new for i, own in enumerate(X.pairwise)]) if new else X
+
+
+def _precomputed(metric: Any, names: list[str]) -> list[bool]:
+    """Say which views are matrices between samples, as far as the metric tells before it is resolved."""
     if isinstance(metric, Mapping):
-        given = [name for name, one in metric.items() if is_precomputed(one)]
-        return [name for name in given if isinstance(X, Mapping) and name in X]
-    if isinstance(metric, Iterable) and isinstance(X, list | tuple | Mapping):
+        return [name in metric and is_precomputed(metric[name]) for name in names]
+    if isinstance(metric, Iterable) and not isinstance(metric, str):
         flags = [is_precomputed(one) for one in metric]
-        return flags if len(flags) == len(X) else False
-    return False
+        return flags if len(flags) == len(names) else [False] * len(names)
+    return [is_precomputed(metric)] * len(names)
+
+
+def _check_columns(views: Views, i: int) -> None:
+    """Raise a ValueError if a matrix between samples may have rows and columns in two orders.
+
+    Rows are brought into the order of ids when views are joined, and columns with them only if it was known
+    that these are samples too.
+    """
+    columns, ids = views.columns[i], views.sample_ids
+    if columns is None or ids is None:
+        return
+    if list(map(str, columns)) != list(map(str, ids.tolist())):
+        raise ValueError(
+            f"The columns of view {views.names[i]!r} are not named as its rows, in the same order; say that "
+            f"it is a matrix between samples, Views(..., pairwise=[{views.names[i]!r}]), to match both by id."
+        )

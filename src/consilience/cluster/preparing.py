@@ -36,7 +36,6 @@ def prepare_views(views: Views, metrics: tuple[Any, ...], scale: str) -> Prepare
         if seen is not None and seen.sum() < 2:
             spaces.append(None)
             continue
-        _check_columns(views, i, metrics[i])
         if metrics[i] in ("euclidean", "cosine"):
             array = thinned(array)
         scaling = _scaling(array, views, i, metrics[i], scale)
@@ -86,18 +85,6 @@ def _scaling(array: Any, views: Views, i: int, metric: Any, scale: str) -> Scali
             logger.info("view %r holds counts: scale 'auto' takes their square roots", name)
         return Scaling(plan)
     return Scaling()
-
-
-def _check_columns(views: Views, i: int, metric: Any) -> None:
-    """Raise a ValueError if a precomputed view's columns are samples in another order than its rows."""
-    columns, ids = views.feature_names[i], views.sample_ids
-    if not is_precomputed(metric) or views.pairwise[i] or columns is None or ids is None:
-        return
-    if list(columns) != [str(label) for label in ids]:
-        raise ValueError(
-            f"The columns of view {views.names[i]!r} are in another order than its rows; say that it is "
-            f"a matrix between samples, Views(..., pairwise=[{views.names[i]!r}]), to match both by id."
-        )
 
 
 def _told(found: Rescaling, names: Any) -> str:

@@ -43,6 +43,14 @@ class UnifiedGraphClusterer(GraphClusterer):
         """Return the views that are to have a say, with their neighbours: here all of them."""
         return neighbors, prepared
 
+    def _completes(self) -> bool:
+        """Say whether the graph is to be completed where views have not seen samples."""
+        return False
+
+    def _as_if_seen(self, similarity: Floats, weights: Floats, edges: EdgeSet) -> Floats:
+        """Return the similarities if views said what can be expected where they have not seen an edge."""
+        return similarity
+
     def _heard(self, n_views: int) -> NDArray[np.float64]:
         """Return how much each of the views counts in the unified graph, once it is made: here all alike."""
         return np.ones(n_views)
@@ -57,7 +65,7 @@ class UnifiedGraphClusterer(GraphClusterer):
         neighbors = []
         for i, (space, name) in enumerate(zip(prepared.spaces, prepared.names, strict=True)):
             k = self._n_listed()
-            if prepared.mask is not None:
+            if prepared.mask is not None and self._completes():
                 k = n_neighbors_of_seen(k, prepared.mask[:, i])
             with progress.stage("neighbors", repr(name)):
                 neighbors.append(space.nearest(k))
@@ -67,8 +75,9 @@ class UnifiedGraphClusterer(GraphClusterer):
         with progress.stage("fusion"):
             similarity = self._unify(weights, edges, prepared)
         with progress.stage("sparsify"):
-            if edges.seen is not None and prepared.mask is not None:
+            if edges.seen is not None and prepared.mask is not None and self._completes():
                 heard = self._heard(len(prepared.spaces))
+                similarity = self._as_if_seen(similarity, weights, edges)
                 edges, similarity = complete_graph(edges, similarity, prepared.mask, heard, self.n_neighbors_)
             self.graph_ = symmetrize(keep_largest(edges, similarity, self.n_neighbors_))
         self._cluster_graph(random_state, progress)

@@ -10,7 +10,7 @@ from .affinity import (
 )
 from .edges import EdgeSet
 from .knn import gaussian_graph, knn_graph
-from .missing import complete_graph, n_neighbors_of_seen
+from .missing import complete_graph, expected_values, n_neighbors_of_seen
 from .projection import project_to_simplex
 from .sparsify import keep_largest, symmetrize
 
@@ -19,6 +19,7 @@ __all__ = [
     "EdgeSet",
     "Standardization",
     "complete_graph",
+    "expected_values",
     "fused_similarity",
     "gaussian_graph",
     "gaussian_similarity",

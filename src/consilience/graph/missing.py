@@ -1,10 +1,16 @@
 r"""Graphs of samples that not every view has seen.
 
-The fusion itself leaves out what a view has not seen, and needs nothing else. Two things around it do.
+The fusion itself leaves out what a view has not seen, and needs nothing else. Three things around it do.
 
 **Neighbours.** Where a view has seen only a share of the samples, the same ball holds only that share of the
 k neighbours. So it names the same share of k: otherwise its neighbours would lie further out the less it has
 seen, and in the end in other clusters.
+
+**What a view would have said.** The unified value of an edge is a mean over the views that judge it. An edge
+that is judged only by the view that names it is short by choice, and would win against one that is judged by
+all. So a view that has not seen an edge is put in by what it can be expected to say, given the views that have:
+the conditional mean of jointly normal values with the means and covariances of the edges that two views both
+judge. The fusion does not see these values; they only enter the mean that becomes the graph.
 
 **The unified graph.** An edge that few views judge is known less well than one that all judge; two samples
 that no view has seen both of cannot be joined by an edge at all. Who they know tells of both. With S the
@@ -35,6 +41,7 @@ from .edges import EdgeSet
 from .sparsify import keep_largest, symmetrize
 
 FEWEST = 6  # neighbours that a view names, however few samples it has seen, unless fewer are asked for
+_FEW = 3  # edges that two views both judge: of fewer nothing is concluded
 _BLOCK = 2048  # rows of the walks of two steps that are held at a time
 
 Floats = NDArray[np.floating[Any]]
@@ -52,6 +59,59 @@ def n_neighbors_of_seen(k: int, seen: Mask) -> int:
     """
     n_seen = int(seen.sum())
     return max(1, min(n_seen - 1, max(min(k, FEWEST), round(k * n_seen / len(seen)))))
+
+
+def expected_values(values: Floats, seen: Mask) -> Floats:
+    """Return what views say of edges, with what can be expected of them where they have not seen an edge.
+
+    Parameters
+    ----------
+    values : ndarray of shape (v, n_edges)
+        What each view says, not negative.
+    seen : ndarray of bool of shape (v, n_edges)
+        Which view judges which edge; each edge is judged by one at least.
+
+    Examples
+    --------
+    The second view says the double of the first (and more on average), and has not seen the last edge:
+
+    >>> import numpy as np
+    >>> values = np.array([[1.0, 2.0, 4.0, 3.0], [2.0, 4.0, 8.0, 0.0]])
+    >>> expected_values(values, np.array([[True] * 4, [True, True, True, False]])).round(1)
+    array([[1. , 2. , 4. , 3. ],
+           [2. , 4. , 8. , 5.7]])
+    """
+    counts = np.maximum(seen.sum(axis=1), 1)
+    means = np.where(seen, values, 0.0).sum(axis=1, dtype=np.float64) / counts
+    covariance = _covariance(values, seen, means)
+    result = np.array(values, dtype=np.float64)
+    # Edges that the same views have seen are treated alike.
+    _, first, pattern = np.unique(np.packbits(seen, axis=0).T, axis=0, return_index=True, return_inverse=True)
+    pattern = pattern.ravel()  # NumPy 2.0 gave it a second axis
+    order = np.argsort(pattern, kind="stable")
+    bounds = np.searchsorted(pattern[order], np.arange(len(first) + 1))
+    for number, edge in enumerate(first.tolist()):
+        there, not_there = np.flatnonzero(seen[:, edge]), np.flatnonzero(~seen[:, edge])
+        if not len(not_there):
+            continue
+        own = order[bounds[number] : bounds[number + 1]]
+        slopes = covariance[np.ix_(not_there, there)] @ np.linalg.pinv(
+            covariance[np.ix_(there, there)], hermitian=True
+        )
+        apart = result[np.ix_(there, own)] - means[there][:, None]
+        result[np.ix_(not_there, own)] = np.maximum(means[not_there][:, None] + slopes @ apart, 0.0)
+    return result
+
+
+def _covariance(values: Floats, seen: Mask, means: Floats) -> Floats:
+    """Return the covariances of the views' values, each over the edges that two of them both judge."""
+    apart = np.where(seen, values - means[:, None], 0.0)
+    judged = seen.astype(np.float64)
+    counts = judged @ judged.T
+    covariance = np.where(counts >= _FEW, (apart @ apart.T) / np.maximum(counts, 1), 0.0)
+    # Of different edges each, they need not fit together: what would be a negative variance is none.
+    variances, axes = np.linalg.eigh(covariance)
+    return np.asarray((axes * np.maximum(variances, 0.0)) @ axes.T)
 
 
 def complete_graph(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ..cluster.checks import is_positive_integer
-from ..cluster.prepared import precomputed_views
+from ..cluster.prepared import views_for
 from ..metrics import accuracy, ari, nmi
 from ..neighbors import is_precomputed
 from ..views import Views
@@ -94,7 +94,7 @@ def does_fusion_help(
     >>> does_fusion_help(one_good.views, 4, random_state=0).verdict
     'no'
     """
-    views = views if isinstance(views, Views) else Views(views, pairwise=precomputed_views(metric, views))
+    views = views_for(metric, views)
     n_resamples = _resolve_n_resamples(n_resamples, views.n_samples)
     _check(views, n_clusters)
     classes = None if y is None else _checked_classes(y, views.n_samples)

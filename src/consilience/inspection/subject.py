@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from ..cluster.fusion import GraphFusion
-from ..cluster.prepared import precomputed_views
+from ..cluster.prepared import views_for
 from ..cluster.spectral import canonical_labels
 from ..fusion import FusionResult
 from ..graph import EdgeSet, keep_largest, symmetrize
@@ -191,9 +191,7 @@ def _of_result(result: FusionResult, labels: ArrayLike | None, names: ArrayLike 
 
 def views_of(model: GraphFusion, views: Any) -> Views:
     """Return data as the views that a model takes them for."""
-    if isinstance(views, Views):
-        return views
-    return Views(views, pairwise=precomputed_views(model.params_["metric"], views))
+    return views_for(model.params_["metric"], views)
 
 
 def check_labels(labels: ArrayLike, n: int, name: str = "labels") -> NDArray[np.intp]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,8 @@ from .tables import (
 )
 
 logger = logging.getLogger(__name__)
+
+_WHOLE = re.compile(r"0*(\d+)(?:\.0*)?")
 
 
 def positions_of(owner: str, wanted: Ids, name: str, ids: Ids) -> NDArray[np.intp] | None:
@@ -100,6 +105,7 @@ def _joined_ids(tables: list[Table], join: str) -> tuple[Ids | None, str]:
     if all(one == own[0] for one in own):
         return first, f"view {name!r}"
     _check_common(labelled, own)
+    _check_writing(labelled, own)
     if join == "inner":
         common = set.intersection(*own)
         kept = [label for label in order if label in common]
@@ -130,17 +136,47 @@ def _count_in(tables: list[Table]) -> None:
 
 def _check_common(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None:
     """Refuse a table that shares no id with any other: these are other ids, not other samples."""
+    tables_with = Counter(chain.from_iterable(own))
     for i, (name, ids) in enumerate(labelled):
-        others = set[Any]().union(*own[:i], *own[i + 1 :])
-        if own[i] & others:
+        if any(tables_with[label] > 1 for label in own[i]):
             continue
         other = next(ids[0] for j, (_, ids) in enumerate(labelled) if j != i)
-        as_text = {str(label) for label in own[i]} & {str(label) for label in others}
-        hint = "; they differ in type: make all of them text, or all numbers" if as_text else ""
+        others = set[Any]().union(*own[:i], *own[i + 1 :])
+        hint = ""
+        if {str(label) for label in own[i]} & {str(label) for label in others}:
+            hint = "; they differ in type: make all of them text, or all numbers"
+        elif {_written(label) for label in own[i]} & {_written(label) for label in others}:
+            hint = "; they are written in two ways: write them alike"
         raise ValueError(
             f"view {name!r} shares no sample id with the other views: it has {plain(ids[0])!r} and so on, "
             f"the others have {plain(other)!r}{hint}"
         )
+
+
+def _check_writing(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None:
+    """Refuse ids that are the same but for how they are written, 7 and "007", in tables that differ in it."""
+    common = set.intersection(*own)
+    met: dict[str, Any] = {}
+    for label in dict.fromkeys(chain.from_iterable(ids.tolist() for _, ids in labelled)):
+        if label in common:
+            continue
+        other = met.setdefault(_written(label), label)
+        if other != label and not any(other in one and label in one for one in own):
+            first, second = (
+                next(name for (name, _), one in zip(labelled, own, strict=True) if which in one)
+                for which in (other, label)
+            )
+            raise ValueError(
+                f"the sample ids {other!r} of view {first!r} and {label!r} of view {second!r} seem to be the "
+                "same, written in two ways: write them alike"
+            )
+
+
+def _written(label: Any) -> str:
+    """Return an id as text without what spreadsheets take away or add: blanks, leading zeros, ".0"."""
+    text = str(label).strip()
+    number = _WHOLE.fullmatch(text)
+    return number[1] if number else text
 
 
 def _place_samples(table: Table, square: bool, owner: str, ids: Ids, strict: bool) -> None:
@@ -200,6 +236,13 @@ def check_mask(mask: Any, n: int, names: tuple[str, ...], ids: Ids | None) -> ND
         )
     if is_frame(mask):
         labels = index_ids(mask.index)
+        if labels is not None and ids is None:
+            if set(labels.tolist()) == set(range(n)):
+                ids = np.arange(n)
+            else:
+                warn(
+                    "mask has sample ids, but the views have none: its rows are taken to be in the same order"
+                )
         rows = None if ids is None or labels is None else positions_of("the views", ids, "mask", labels)
         seen = seen if rows is None else seen[rows]
         labels = index_ids(mask.columns)

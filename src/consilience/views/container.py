@@ -194,8 +194,8 @@ class Views:
         """Return the views as tables again, under these names."""
         parts = zip(names, self.arrays, self.columns, self.encodings, self.graphs, strict=True)
         return [
-            Table(name, array, columns, encoding=encoding, graph=graph)
-            for name, array, columns, encoding, graph in parts
+            Table(name, array, columns, encoding=encoding, graph=graph, seen=self.seen(i))
+            for i, (name, array, columns, encoding, graph) in enumerate(parts)
         ]
 
     @property
@@ -304,8 +304,13 @@ class Views:
         if not is_finite(self.arrays[i]):
             check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, view: int | str | None = None) -> str:
         """Return a hash of names, shapes, values and what is seen, to tell whether data are the same.
+
+        Parameters
+        ----------
+        view : int or str, default=None
+            Of which view's shape and values only; None: of all.
 
         Examples
         --------
@@ -315,11 +320,14 @@ class Views:
         (True, False)
         """
         digest = hashlib.sha256()
-        for name, array in self.items():
+        picked = self.items() if view is None else [("", self.arrays[self._number(view)])]
+        for name, array in picked:
             digest.update(f"{name}|{array.shape}|{array.dtype}|".encode())
             parts = (array.data, array.indices, array.indptr) if is_sparse(array) else (array,)
             for part in parts:
                 digest.update(np.ascontiguousarray(part).data)
+        if view is not None:
+            return digest.hexdigest()
         if self.mask is not None:
             digest.update(np.ascontiguousarray(self.mask).data)
         if any(encoding is not None for encoding in self.encodings):

@@ -49,12 +49,23 @@ class Encoding:
         return table
 
 
-def text_codes(entries: Iterable[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], tuple[Any, ...]]:
-    """Return codes (NaN where missing) and the categories, sorted, of a column of text."""
-    known = tuple(sorted({str(entry) for entry, gone in zip(entries, missing, strict=True) if not gone}))
+def text_codes(
+    entries: Iterable[Any], missing: NDArray[np.bool_], in_order: tuple[str, ...] | None = None
+) -> tuple[NDArray[Any], tuple[Any, ...]]:
+    """Return codes (NaN where missing) and the categories of a column of text, sorted or as given."""
+    known = in_order
+    if known is None:
+        known = tuple(sorted({str(entry) for entry, gone in zip(entries, missing, strict=True) if not gone}))
     number = {category: float(code) for code, category in enumerate(known)}
     codes = [np.nan if gone else number[str(entry)] for entry, gone in zip(entries, missing, strict=True)]
     return np.array(codes, dtype=np.float64), known
+
+
+def number_codes(values: NDArray[Any]) -> tuple[NDArray[np.float64], tuple[float, ...]]:
+    """Return codes (NaN where missing) and the categories of a column of numbers, which these are."""
+    empty = np.isnan(values)
+    present = np.unique(values[~empty])
+    return np.where(empty, np.nan, np.searchsorted(present, values)), tuple(present.tolist())
 
 
 def declared_kinds(given: Any, columns: NDArray[Any] | None, d: int, name: str) -> dict[int, Kind]:
@@ -103,17 +114,21 @@ def declare(
                 "Categorical with ordered=True, or numbers"
             )
         if known is None:  # numbers that are codes: the numbers themselves are the categories
-            present = np.unique(values[:, j][~np.isnan(values[:, j])])
-            empty = np.isnan(values[:, j])
-            values[:, j] = np.where(empty, np.nan, np.searchsorted(present, values[:, j]))
-            categories[j] = tuple(present.tolist())
+            values[:, j], categories[j] = number_codes(values[:, j])
         found[j] = kind
     if all(kind == "numeric" for kind in found):
         return values, None
     return values, Encoding(tuple(found), tuple(categories))  # type: ignore[arg-type]
 
 
-def recoded(values: Any, found: Encoding | None, known: Encoding | None, place: str, columns: Any) -> Any:
+def recoded(
+    values: Any,
+    found: Encoding | None,
+    known: Encoding | None,
+    place: str,
+    columns: Any,
+    seen: NDArray[np.bool_] | None = None,
+) -> Any:
     """Return values coded by one encoding in the codes of another; refuse categories that it lacks.
 
     Parameters
@@ -126,9 +141,13 @@ def recoded(values: Any, found: Encoding | None, known: Encoding | None, place: 
         Whose they are, for messages.
     columns : ndarray of str or None
         Names of the columns, for messages.
+    seen : ndarray of bool of shape (n,), default=None
+        Which rows hold something; what stands in the others are no codes. None: all.
     """
     if found == known:
         return values
+    if not isinstance(values, np.ndarray):
+        raise ValueError(f"{place} is sparse, and at fit it held categories; pass a DataFrame or an array")
     d = values.shape[1]
     numeric = Encoding(("numeric",) * d, (None,) * d)
     found, known = found or numeric, known or numeric
@@ -141,7 +160,7 @@ def recoded(values: Any, found: Encoding | None, known: Encoding | None, place: 
         if want is None or have == want:
             continue
         number = {category: float(code) for code, category in enumerate(want)}
-        empty = np.isnan(values[:, j])
+        empty = np.isnan(values[:, j]) if seen is None else np.isnan(values[:, j]) | ~seen
         entries = values[:, j].tolist()
         if have is not None:
             entries = [None if gone else have[int(code)] for code, gone in zip(entries, empty, strict=True)]

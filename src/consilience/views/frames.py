@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import Encoding, Kind, text_codes
-from .tables import NUMERIC, Ids, Table, ViewTypeError, check_unique, index_ids, plain
+from .tables import NUMERIC, Ids, Table, ViewTypeError, check_unique, index_ids, labels_of, plain
 
 Column = tuple[NDArray[Any], Kind, tuple[Any, ...] | None]
 
@@ -28,7 +28,9 @@ def read_frame(name: str, frame: Any, id_column: str | None) -> Table:
     counted = ids is None
     where = f"the index of view {name!r}"
     if id_column is not None and id_column in frame.columns:
-        ids, counted = np.asarray(frame[id_column].to_numpy()), False
+        if getattr(frame[id_column], "ndim", 1) != 1:
+            raise ValueError(f"view {name!r} has several columns {id_column!r}: which one holds the ids?")
+        ids, counted = labels_of(frame[id_column]), False
         where = f"column {id_column!r} of view {name!r}"
         frame = frame.drop(columns=[id_column])
     if ids is not None:

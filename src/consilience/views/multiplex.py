@@ -103,6 +103,9 @@ def _split_layers(layers: Any, layer: str, weight: str | None, ends: tuple[str, 
     else:
         edges = from_sequence(layers, weight, layered=True)
     assert edges.layers is not None
+    blank = next((i for i, key in enumerate(edges.layers) if key is None or key != key), None)
+    if blank is not None:
+        raise ValueError(f"edge {blank} has no layer: name the layer of every edge, or drop it")
     keys = list(dict.fromkeys(edges.layers))
     if len(set(map(str, keys))) < len(keys):
         raise ValueError(

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .container import Views, as_views
-from .tables import is_sparse, listed
+from .tables import check_columns, is_sparse, listed
 
 WORDS = ("passthrough", "drop")
 
@@ -35,6 +35,8 @@ class PerView(TransformerMixin, BaseEstimator):
         The fitted transformer of each view; a view that is passed through or dropped has none.
     view_names_ : ndarray of str
         The views of the fit.
+    columns_ : dict of str to (ndarray or None)
+        Labels of the columns of each view that came as a DataFrame.
 
     Notes
     -----
@@ -66,9 +68,7 @@ class PerView(TransformerMixin, BaseEstimator):
         y : array-like of shape (n_samples,), default=None
             Handed on, without the samples that a view has not seen.
         """
-        views = as_views(X)
-        self.transformers_ = self._chosen(views)
-        self.view_names_ = np.array(views.names, dtype=object)
+        views = self._begun(X)
         for name, transformer in self.transformers_.items():
             seen = views.seen(name)
             transformer.fit(_rows(views, name, seen), *_targets(y, seen))
@@ -89,15 +89,16 @@ class PerView(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"PerView was fitted to the views {listed(self.view_names_)}; there was no {name!r}."
                 )
+        for name, columns in zip(views.names, views.columns, strict=True):
+            if name in self.transformers_:
+                check_columns(columns, self.columns_[name], name)
         return self._replaced(views, lambda name, rows, _: self.transformers_[name].transform(rows))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Fit a transformer to each view and return the views that they make."""
         if fit_params:
             raise TypeError(f"fit_transform takes no {listed(fit_params)}.")
-        views = as_views(X)
-        self.transformers_ = self._chosen(views)
-        self.view_names_ = np.array(views.names, dtype=object)
+        views = self._begun(X)
 
         def make(name: str, rows: Any, seen: Any) -> Any:
             transformer = self.transformers_[name]
@@ -133,6 +134,14 @@ class PerView(TransformerMixin, BaseEstimator):
 
     def _by_view(self) -> Mapping[str, Any]:
         return self.transformer if isinstance(self.transformer, Mapping) else {}
+
+    def _begun(self, X: Any) -> Views:
+        """Read the views of a fit, and keep what later ones are compared with."""
+        views = as_views(X)
+        self.transformers_ = self._chosen(views)
+        self.view_names_ = np.array(views.names, dtype=object)
+        self.columns_ = dict(zip(views.names, views.columns, strict=True))
+        return views
 
     def _chosen(self, views: Views) -> dict[str, Any]:
         """Return a fresh transformer for each view that gets one."""
@@ -178,16 +187,15 @@ def _rows(views: Views, name: str, seen: NDArray[np.bool_] | None) -> Any:
         import pandas as pd
     except ImportError:
         return decoded
-    frame = pd.DataFrame(decoded, columns=columns)
+    frame = pd.DataFrame(decoded)  # by number: two columns may have one name
     for j, kind in enumerate(encoding.kinds):
-        column = frame.columns[j]
         if kind == "numeric":
-            frame[column] = frame[column].astype(float)
+            frame[j] = frame[j].astype(float)
         else:
-            frame[column] = pd.Categorical(
-                frame[column], categories=list(encoding.categories[j] or ()), ordered=kind == "ordinal"
+            frame[j] = pd.Categorical(
+                frame[j], categories=list(encoding.categories[j] or ()), ordered=kind == "ordinal"
             )
-    return frame
+    return frame if columns is None else frame.set_axis(columns, axis=1)
 
 
 def _targets(y: Any, seen: NDArray[np.bool_] | None) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -63,7 +63,10 @@ class Table:
         if is_sparse(self.values):
             raise ValueError(f"kinds: view {self.name!r} is sparse, and its columns can only be numbers")
         found = declared_kinds(kinds, self.columns, self.values.shape[1], self.name)
-        self.values, self.encoding = declare(self.values, self.encoding, found, self.name)
+        values = self.values
+        if self.seen is not None:  # the zeros of samples that were not seen are no codes
+            values = np.where(self.seen[:, None], values, np.nan)
+        self.values, self.encoding = declare(values, self.encoding, found, self.name)
 
 
 def only_names(columns: Ids | None) -> Ids | None:
@@ -80,17 +83,24 @@ def check_columns(columns: Ids | None, before: Ids | None, name: str) -> None:
     """
     if columns is None or before is None:
         return
-    have, want = list(columns), list(before)
+    have, want = bare_labels(columns), bare_labels(before)
     if have == want:
         return
-    counted = list(range(len(want)))
+    if len(have) != len(want):
+        raise ValueError(f"View {name!r} has {len(have)} columns, at fit there were {len(want)}.")
+    counted = bare_labels(range(len(want)))
     if (have == counted or want == counted) and set(have) != set(want):
         return
     wrong = next(j for j, (a, b) in enumerate(zip(have, want, strict=True)) if a != b)
     raise ValueError(
-        f"Column {wrong} of view {name!r} is {plain(have[wrong])!r}, at fit it was {plain(want[wrong])!r}; "
-        "pass the columns of the fit in the same order."
+        f"Column {wrong} of view {name!r} is {have[wrong]!r}, at fit it was {want[wrong]!r}; pass the "
+        "columns of the fit in the same order."
     )
+
+
+def bare_labels(columns: Iterable[Any]) -> list[str]:
+    """Return the labels of columns as text, which they become in most files: to compare and to keep."""
+    return [str(label) for label in columns]
 
 
 def plain(label: Any) -> Any:
@@ -139,9 +149,14 @@ def index_ids(index: Any) -> Ids | None:
     """Return the ids in a pandas index, or None if it only counts."""
     if getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1:
         return None  # a RangeIndex that only counts
-    ids: Ids = index.to_numpy()
+    return labels_of(index)
+
+
+def labels_of(series: Any) -> Ids:
+    """Return the labels in a pandas index or column."""
+    ids: Ids = series.to_numpy()
     # As Timestamps, times are equal whatever their unit.
-    return np.fromiter(index, dtype=object, count=len(ids)) if ids.dtype.kind in "mM" else ids
+    return np.fromiter(series, dtype=object, count=len(ids)) if ids.dtype.kind in "mM" else ids
 
 
 def read_ids(sample_ids: Any) -> Ids:
@@ -149,7 +164,10 @@ def read_ids(sample_ids: Any) -> Ids:
     if isinstance(sample_ids, (str, bytes)) or not isinstance(sample_ids, Iterable):
         raise ValueError(f"sample_ids must be a 1-D sequence, got {reprlib.repr(sample_ids)}")
     if hasattr(sample_ids, "__array__"):
-        ids = np.asarray(sample_ids)
+        ids = labels_of(sample_ids) if hasattr(sample_ids, "to_numpy") else np.asarray(sample_ids)
+        if ids.dtype.kind in "mM":  # as Python's times, which are equal to those of pandas
+            exact = ids.astype(f"{ids.dtype.kind}8[us]")
+            ids = exact.astype(object) if (exact == ids).all() else ids
     else:  # through objects: NumPy would turn 1 beside "a" into "1", and tuples into rows
         ids = np.fromiter(sample_ids, dtype=object)
         if {type(label) for label in ids} in ({int}, {str}):
@@ -161,11 +179,32 @@ def read_ids(sample_ids: Any) -> Ids:
 
 
 def check_unique(ids: Ids, where: str) -> None:
-    """Raise a ValueError that names the first id that occurs twice."""
-    met = set()
-    for label in ids.tolist():
-        if label in met:
-            raise ValueError(
-                f"{where} holds the sample id {label!r} more than once: drop the repeated rows or number them"
-            )
-        met.add(label)
+    """Raise a ValueError that names the first id that occurs twice, or is none."""
+    labels, met = ids.tolist(), set[Any]()
+    if set(map(type, labels)) <= {str, int} and len(set(labels)) == len(labels):
+        return
+    try:
+        for i, label in enumerate(labels):
+            if label in met:
+                raise ValueError(
+                    f"{where} holds the sample id {label!r} more than once: drop the repeated rows or number "
+                    "them"
+                )
+            if _is_missing(label):
+                raise ValueError(
+                    f"{where} has no sample id in row {i} ({label!r}): fill it in or drop the row"
+                )
+            met.add(label)
+    except TypeError:
+        raise ValueError(
+            f"{where} holds {reprlib.repr(label)} ({type(label).__name__}), which cannot be a sample id: use "
+            "text or numbers"
+        ) from None
+
+
+def _is_missing(label: Any) -> bool:
+    if isinstance(label, (str, int)):
+        return False
+    if label is None or type(label).__name__ == "NAType":  # pandas.NA, which refuses to be compared
+        return True
+    return bool(isinstance(label, Hashable) and label != label)  # NaN and NaT

@@ -42,6 +42,8 @@ def check_fusion(fusion: Any) -> None:
     seen = fusion.seen_by_view
     require(seen is None or (_is_array(seen, "b", 2) and seen.shape == shape), "`seen_by_view` does not fit")
     require(fusion.edges is None or fusion.edges.n_edges == shape[1], "its edges do not fit")
+    # New samples go through as many rounds.
+    require(_is_count(fusion.n_iter, 0, len(fusion.history) - 1), "its rounds do not fit")
     require(
         len(fusion.view_names) == len(fusion.view_weights) == len(fusion.view_scales) == shape[0], "views"
     )
@@ -92,6 +94,9 @@ def check_model(model: Any) -> None:
     labels = model.labels_
     require(_is_array(labels, "i", 1), "labels_ is not one label for each sample")
     n = len(labels)
+    require(_within(labels, n), f"labels_ are not those of clusters of {n} samples")
+    k = getattr(model, "n_neighbors_", None)
+    require(k is None or _is_count(k, 1, n - 1), f"n_neighbors_ is no number of neighbours among {n} samples")
     graph = getattr(model, "graph_", None)
     require(graph is None or graph.shape == (n, n), f"graph_ is not a graph of {n} samples")
     ids = getattr(model, "sample_ids_", None)
@@ -102,8 +107,30 @@ def check_model(model: Any) -> None:
     fusion = getattr(model, "fusion_", None)
     require(fusion is None or fusion.edges.n_samples == n, f"fusion_ is not about {n} samples")
     placement = getattr(model, "_placement", None)
-    for view in () if placement is None else placement.views:
+    if placement is not None:
+        _check_placement(placement, n, None if fusion is None else len(fusion.view_names))
+
+
+def _check_placement(placement: Any, n: int, n_views: int | None) -> None:
+    """Raise a ValueError unless new samples can be compared with those of the fit, view by view."""
+    require(n_views is None or len(placement.views) == n_views, f"_placement is not about {n_views} views")
+    for view in placement.views:
         require(n_samples_of(view.space) == n, f"_placement is not about {n} samples")
+        known = _is_count(view.number, 0, len(placement.forms) - 1)
+        require(known, "_placement has a view that was not there")
+        form = placement.forms[view.number]
+        fits = _n_features_of(view.space) == form.n_features
+        require(fits, f"_placement is not about the features of {form.name!r}")
+
+
+def _n_features_of(space: Any) -> int:
+    if hasattr(space, "seen"):  # between those seen there are fewer distances than between all
+        return len(space.seen) if space.pairwise else _n_features_of(space.space)
+    return int((space.x if hasattr(space, "x") else space.matrix).shape[1])
+
+
+def _is_count(value: Any, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
 
 
 def _is_array(value: Any, kind: str, ndim: int) -> bool:

@@ -38,6 +38,7 @@ class Content:
     ids: Labels | None = None
     mask: NDArray[np.bool_] | None = None  # which matrix has seen which sample; None: all have
     container: Any = None  # the AnnData or MuData that the file holds, if it does
+    counted: bool = False  # an index 0, 1, 2, ..., ids only beside files that have a part of it
 
     @property
     def n_samples(self) -> int:

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from consilience.views import Encoding
 
-from ...views.encoding import text_codes
+from ...views.encoding import number_codes, text_codes
 from .contents import Content, Matrix, tidy_ids
 from .errors import FileError, check_size, listed, optional, reason, shown
 from .formats import Source
@@ -37,7 +38,7 @@ def read_parquet(source: Source, id_column: str | None, empty_cells: bool = Fals
     if not table.num_rows or not names:
         raise FileError(f"{source.file}: the table is empty ({table.num_rows} rows, {len(names)} columns)")
     id_name = _id_name(table, types, id_column, source.file)
-    ids = None
+    ids, counted = (None, False) if id_name is not None else _range_index(table)
     if id_name is not None:
         column = table.column(id_name)
         _check_nulls(column, id_name, source.file)
@@ -48,7 +49,7 @@ def read_parquet(source: Source, id_column: str | None, empty_cells: bool = Fals
     values, encoding = _values(table, types, names, source.file)
     _check_values(values, names, source.file, empty_cells or encoding is not None)
     matrix = Matrix(source.stem, values, features=np.array(names, dtype=object), encoding=encoding)
-    return Content(source.file, (matrix,), ids=ids)
+    return Content(source.file, (matrix,), ids=ids, counted=counted)
 
 
 def _check_sizes(metadata: Any, source: Source) -> None:
@@ -80,12 +81,40 @@ def _id_name(table: Any, types: Any, id_column: str | None, file: str) -> str | 
 
 
 def _pandas_index(table: Any) -> list[str]:
-    """Return the names of the columns that were the index; a mere count is stored as a dict."""
+    """Return the names of the columns that were the index; a range is stored as a dict."""
+    return [name for name in _pandas(table, "index_columns") if isinstance(name, str)]
+
+
+def _range_index(table: Any) -> tuple[NDArray[np.int64] | None, bool]:
+    """Return the ids in an index that is a range, or say that it only counts 0, 1, 2, ..."""
+    for index in _pandas(table, "index_columns"):
+        if isinstance(index, dict) and index.get("kind") == "range":
+            bounds: list[Any] = [index.get(part) for part in ("start", "stop", "step")]
+            if all(isinstance(bound, int) and abs(bound) < 1 << 62 for bound in bounds) and bounds[2]:
+                ids = range(*bounds)
+                if len(ids) == table.num_rows:
+                    counts = ids == range(table.num_rows)
+                    return (None, True) if counts else (np.array(ids, dtype=np.int64), False)
+    return None, False
+
+
+def _pandas_categories(table: Any) -> dict[str, bool]:
+    """Return the columns that pandas had as categories, and whether these are in order."""
+    found = {}
+    for column in _pandas(table, "columns"):
+        if isinstance(column, dict) and column.get("pandas_type") == "categorical":
+            told = column.get("metadata")
+            found[str(column.get("field_name"))] = isinstance(told, dict) and told.get("ordered") is True
+    return found
+
+
+def _pandas(table: Any, part: str) -> list[Any]:
+    """Return what pandas wrote about the table; nothing if it was not pandas."""
     try:
-        stored = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
-        return [name for name in stored.get("index_columns", []) if isinstance(name, str)]
+        stored = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}")).get(part, [])
     except (ValueError, AttributeError, TypeError):
         return []
+    return stored if isinstance(stored, list) else []
 
 
 def _check_nulls(column: Any, name: str, file: str) -> None:
@@ -98,29 +127,43 @@ def _check_nulls(column: Any, name: str, file: str) -> None:
 
 
 def _values(table: Any, types: Any, names: list[str], file: str) -> tuple[Any, Encoding | None]:
-    kinds = {name: table.schema.field(name).type for name in names}
-    single = all(types.is_float32(kind) for kind in kinds.values())
+    fields = {name: table.schema.field(name).type for name in names}
+    single = all(types.is_float32(field) for field in fields.values())
     values = np.empty((table.num_rows, len(names)), dtype=np.float32 if single else np.float64)
-    known: list[tuple[str, ...] | None] = []
-    for j, (name, kind) in enumerate(kinds.items()):
+    categories: list[tuple[Any, ...] | None] = [None] * len(names)
+    ordered = _pandas_categories(table)
+    ranked = set()
+    for j, (name, field) in enumerate(fields.items()):
         column = table.column(name)
-        numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-        if numeric or types.is_decimal(kind):
+        numeric = types.is_integer(field) or types.is_floating(field) or types.is_boolean(field)
+        if numeric or types.is_decimal(field):
             values[:, j] = column.cast("float64").to_numpy()  # nulls become NaN
-            known.append(None)
-        elif _is_text(types, kind):
+            if name in ordered:  # numbers that are categories: Parquet stores them as numbers
+                values[:, j], categories[j] = number_codes(values[:, j])
+                ranked |= {j} if ordered[name] else set()
+        elif _is_text(types, field):
             entries = column.to_pylist()
-            values[:, j], categories = text_codes(entries, np.array([entry is None for entry in entries]))
-            known.append(categories)
+            in_order = _dictionary(column) if types.is_dictionary(field) and ordered.get(name) else None
+            missing = np.array([entry is None for entry in entries])
+            values[:, j], categories[j] = text_codes(entries, missing, in_order)
+            ranked |= set() if in_order is None else {j}
         else:
             raise FileError(
-                f"{file}, column {name!r}: it holds {kind}, for example {shown(column[0].as_py())}, no "
+                f"{file}, column {name!r}: it holds {field}, for example {shown(column[0].as_py())}, no "
                 "number; drop it, or name it with id_column if it holds the sample ids"
             )
-    if all(one is None for one in known):
+    if all(one is None for one in categories):
         return values, None
-    columns = tuple("numeric" if one is None else "categorical" for one in known)
-    return values, Encoding(columns, tuple(known))  # type: ignore[arg-type]
+    kinds = tuple(
+        "numeric" if one is None else "ordinal" if j in ranked else "categorical"
+        for j, one in enumerate(categories)
+    )
+    return values, Encoding(kinds, tuple(categories))  # type: ignore[arg-type]
+
+
+def _dictionary(column: Any) -> tuple[str, ...]:
+    """Return the categories of a column in their order."""
+    return tuple(column.combine_chunks().dictionary.to_pylist())
 
 
 def _is_text(types: Any, kind: Any) -> bool:

@@ -181,6 +181,7 @@ def _tables(contents: list[Content], names: list[str]) -> list[Table]:
                     matrix.values,
                     matrix.features,
                     content.ids,
+                    counted=content.counted,
                     encoding=matrix.encoding,
                     seen=seen,
                 )

@@ -169,7 +169,10 @@ class _Cells:
             kept = [self.header[j] or f"column_{j + 1}" for j in self.columns]
             names = np.array(kept, dtype=object)
         matrix = Matrix(self.source.stem, values, features=names, encoding=encoding)
-        return Content(self.file, (matrix,), ids=self._ids(ids, lines))
+        if self._only_counts(ids):
+            return Content(self.file, (matrix,), counted=True)
+        found = None if self.id_at is None else tidy_ids(ids, self.file, lines)
+        return Content(self.file, (matrix,), ids=found)
 
     def _encoded(
         self, numbers: NDArray[np.float64], words: list[list[str]]
@@ -188,13 +191,11 @@ class _Cells:
         kinds = tuple("numeric" if one is None else "categorical" for one in known)
         return values, Encoding(kinds, tuple(known))  # type: ignore[arg-type]
 
-    def _ids(self, ids: list[str], lines: array[int]) -> np.ndarray | None:
-        if self.id_at is None:
-            return None
-        unnamed = self.header is not None and self.header[self.id_at].lower() in INDEX_NAMES
-        if unnamed and ids == [str(i) for i in range(len(ids))]:
-            return None  # an index that only counts
-        return tidy_ids(ids, self.file, lines)
+    def _only_counts(self, ids: list[str]) -> bool:
+        """Say whether the ids are an index without a name that only counts."""
+        if self.id_at is None or self.header is None or self.header[self.id_at].lower() not in INDEX_NAMES:
+            return False
+        return ids == [str(i) for i in range(len(ids))]
 
     def _with_points(self, line: int, row: list[str]) -> list[str]:
         """Return the cells with decimal points, after checking that the file has one kind of mark."""
