@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, train_
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
-from consilience.views import Views, ViewTypeError, as_views
+from consilience.views import Views, ViewTypeError, as_views, graph_view
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 
@@ -1157,3 +1157,16 @@ def test_views_as_a_parameter_survive_clone():
 def test_list_of_rows_is_the_array(arrays):
     X = arrays[0]
     assert_same(Views(X.tolist()), Views(X.astype(float)))
+
+
+def test_rows_without_ids_are_not_matched_with_nodes_in_the_order_of_an_edge_list():
+    edges = [("c", "a"), ("b", "c"), ("a", "b")]
+    graph = graph_view(edges, kind="similarity")
+    with pytest.raises(ValueError, match="'net' is a graph whose nodes have ids, but 'x' has none"):
+        Views({"x": np.eye(3), "net": graph})
+    named = Views({"x": np.eye(3), "net": graph}, sample_ids=list("abc"))
+    assert named.sample_ids.tolist() == list("abc")
+    framed = Views({"x": frame(np.eye(3), list("abc")), "net": graph})
+    assert framed.sample_ids.tolist() == list("abc")
+    counted = Views({"x": np.eye(3), "net": graph_view([(2, 0), (1, 2), (0, 1)], kind="similarity")})
+    assert counted.sample_ids is None

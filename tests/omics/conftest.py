@@ -25,7 +25,7 @@ def mu(ad):
 @pytest.fixture(scope="session")
 def planted():
     """Three views of 240 cells in three clusters."""
-    data = make_multiview(240, n_views=3, n_clusters=3, separation=3.5, random_state=0)
+    data = make_multiview(240, n_views=3, n_clusters=3, separation=4.0, random_state=0)
     return dict(zip(("rna", "prot", "atac"), data.views.values(), strict=True)), data.y
 
 

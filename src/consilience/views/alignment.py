@@ -86,11 +86,21 @@ def align_tables(tables: list[Table], ids: Ids | None, pairwise: tuple[bool, ...
         counts = ", ".join(f"{name} has {n}" for name, n in sizes.items())
         raise ValueError(f"the views must have the same samples, but their numbers of rows differ: {counts}")
     if ids is not None and loose and not given:
+        _check_order(tables, owner, loose)
         warn(
             f"{owner} has sample ids, but {listed(loose)} has none: "
             "its rows are taken to be in the same order",
         )
     return ids
+
+
+def _check_order(tables: list[Table], owner: str, loose: list[str]) -> None:
+    """Refuse rows without ids beside graphs alone: nodes come in the order in which edges name them."""
+    if all(table.graph is not None for table in tables if table.ids is not None):
+        raise ValueError(
+            f"{owner} is a graph whose nodes have ids, but {listed(loose)} has none, and nodes have no order "
+            "that rows could be in: give it ids (sample_ids for all), or number the nodes 0, 1, 2, ... as its rows"
+        )
 
 
 def _joined_ids(tables: list[Table], join: str) -> tuple[Ids | None, str]:
