@@ -6,11 +6,12 @@ The fusion itself leaves out what a view has not seen, and needs nothing else. T
 k neighbours. So it names the same share of k: otherwise its neighbours would lie further out the less it has
 seen, and in the end in other clusters.
 
-**What a view would have said.** The unified value of an edge is a mean over the views that judge it. An edge
-that is judged only by the view that names it is short by choice, and would win against one that is judged by
-all. So a view that has not seen an edge is put in by what it can be expected to say, given the views that have:
-the conditional mean of jointly normal values with the means and covariances of the edges that two views both
-judge. The fusion does not see these values; they only enter the mean that becomes the graph.
+**What a view would have said.** The unified value of an edge is a mean over the views that judge it. An
+edge that is judged only by the view that names it is short by choice, and would win against one that is
+judged by all. So a view that has not seen an edge is put in by what it can be expected to say, given the
+views that have: the conditional mean of jointly normal values with the means and covariances of the edges
+that two views both judge. The fusion does not see these values; they only enter the mean that becomes the
+graph.
 
 **The unified graph.** An edge that few views judge is known less well than one that all judge; two samples
 that no view has seen both of cannot be joined by an edge at all. Who they know tells of both. With S the

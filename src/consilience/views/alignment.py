@@ -99,7 +99,8 @@ def _check_order(tables: list[Table], owner: str, loose: list[str]) -> None:
     if all(table.graph is not None for table in tables if table.ids is not None):
         raise ValueError(
             f"{owner} is a graph whose nodes have ids, but {listed(loose)} has none, and nodes have no order "
-            "that rows could be in: give it ids (sample_ids for all), or number the nodes 0, 1, 2, ... as its rows"
+            "that rows could be in: give it ids (sample_ids for all), or number the nodes 0, 1, 2, ... as "
+            "its rows"
         )
 
 
