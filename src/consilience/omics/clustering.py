@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from ..cluster import DistanceGraphFusion
 from .representations import views_of
@@ -11,7 +11,7 @@ from .writing import check_target, write
 
 def cluster(
     data: Any,
-    n_clusters: int = 8,
+    n_clusters: int | Literal["auto"] = 8,
     *,
     use_rep: Any = None,
     key_added: str = "consilience",
@@ -23,7 +23,7 @@ def cluster(
     ----------
     data : AnnData or MuData
         The cells. The result is written into it.
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
         Number of clusters.
     use_rep : str, dict or sequence of str, default=None
         Which representations to take, as in `views_of`.
