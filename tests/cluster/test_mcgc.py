@@ -101,7 +101,8 @@ def test_equals_a_naive_dense_transcription(n, n_views, c, beta):
     graph, bases, history, steps = naive([graph.toarray() for graph in graphs], c, beta)
     np.testing.assert_allclose(found.searches, steps, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(found.graph.toarray(), graph, atol=1e-9)
-    np.testing.assert_allclose(found.history, history, rtol=1e-8)
+    # A quantity of the graph cannot agree better than the graph itself: with one view it begins near 0.
+    np.testing.assert_allclose(found.history, history, rtol=1e-8, atol=1e-9)
     for ours, theirs in zip(found.view_embeddings, bases, strict=True):
         np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-8)
 
