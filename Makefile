@@ -28,8 +28,9 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Pages of the documentation that ran without extras need not run again.
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python -m pytest tests/omics tests/test_views.py tests/test_graph_views.py tests/cluster/test_labelling.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
+	$(BIN)/python -m pytest -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/test_views.py tests/test_graph_views.py tests/cluster/test_labelling.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
@@ -39,9 +40,9 @@ browser: $(VENV)/.browser
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 
-# Without the studies, and without data and golden outputs: our own golden files tell whether versions change numbers.
+# Without studies, pages, data and golden outputs: our own golden files tell whether versions change numbers.
 oldest: $(VENV)-oldest/.done
-	env -u CONSILIENCE_DATA -u CONSILIENCE_GOLDEN $(VENV)-oldest/bin/python -m pytest -p no:cacheprovider $(STUDIES:%=--ignore %)
+	env -u CONSILIENCE_DATA -u CONSILIENCE_GOLDEN $(VENV)-oldest/bin/python -m pytest -p no:cacheprovider $(STUDIES:%=--ignore %) --ignore tests/test_docs.py
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed
