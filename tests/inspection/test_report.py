@@ -836,3 +836,9 @@ def test_long_names_are_clipped_in_the_middle():
             assert len(set(short)) == 31
             assert short[-1] == "short"
             assert max(map(len, short)) <= longest
+
+
+def test_names_given_with_an_inspection_are_those_on_the_page(model, tmp_path):
+    names = [f"case {i}" for i in range(len(model.labels_))]
+    page = write_report(tmp_path / "named.html", model, inspection=inspect(model), sample_names=names)
+    assert '"case 7"' in page.read_text(encoding="utf-8")

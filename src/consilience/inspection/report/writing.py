@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def write_report(
     fitted : SimilarityGraphFusion or DistanceGraphFusion
         A fitted model.
     inspection : Inspection, default=None
-        What `inspect` found, if it is known already; then `fdr` and `sample_names` are those of it.
+        What `inspect` found, if it is known already; then `fdr` is that of it.
     help : FusionHelp or str, default=None
         What `does_fusion_help` found, or why it could not answer. None: the page says how to get it.
     y : array-like of shape (n,), default=None
@@ -89,7 +90,8 @@ def write_report(
     """
     if isinstance(fitted, FusionResult):
         raise TypeError("A report is about a fitted model with clusters; a FusionResult has none.")
-    n = as_subject(fitted, sample_names=sample_names).n_samples
+    subject = as_subject(fitted, sample_names=sample_names)
+    n = subject.n_samples
     target = checked_path(Path(path), force)
     check_rate(fdr)
     if title is not None and not isinstance(title, str):
@@ -100,6 +102,8 @@ def write_report(
         inspection = inspect(fitted, fdr=fdr, n_pairs=N_PAIRS, sample_names=sample_names)
     elif inspection.labels is None or len(inspection.labels) != n:
         raise ValueError(f"The inspection is not of this fit, which has {n} samples.")
+    elif sample_names is not None:
+        inspection = replace(inspection, sample_names=subject.sample_names)
     content = ReportContent(
         model=fitted,
         found=inspection,
