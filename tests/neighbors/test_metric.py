@@ -16,7 +16,8 @@ from consilience.neighbors import (
     takes_categories,
     takes_missing_cells,
 )
-from consilience.neighbors.metric import PRECOMPUTED, looks_like_counts
+from consilience.neighbors.metric import PRECOMPUTED
+from consilience.neighbors.scaling import looks_like_counts, seems_counted
 
 A, B = np.arange(6.0).reshape(3, 2), np.ones((3, 4))
 
@@ -112,7 +113,7 @@ def test_auto_is_cosine_iff_non_negative_with_more_than_80_percent_zeros(n_zero,
     assert resolve_one("auto", array) == expected
     assert resolve_one("auto", sparse.csr_array(array)) == expected
     assert resolve_one("auto", sparse.csr_matrix(array)) == expected
-    assert looks_like_counts(array) is (expected == "cosine")
+    assert looks_like_counts(array) is seems_counted(array) is (expected == "cosine")
 
 
 def test_auto_counts_stored_zeros_as_zeros():

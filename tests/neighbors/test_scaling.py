@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from consilience.neighbors.scaling import Scaling, plan_rescaling, rescaled, without_standing_apart
+from consilience.neighbors.scaling import (
+    Scaling,
+    looks_like_counts,
+    plan_rescaling,
+    rescaled,
+    seems_counted,
+    thinned,
+    without_standing_apart,
+)
 
 
 def normal(n=200, d=30, seed=0):
@@ -167,3 +175,61 @@ def test_counts_beside_columns_that_stand_apart():
         result = result if isinstance(result, np.ndarray) else result.toarray()
         np.testing.assert_allclose(result[:, 2:], np.sqrt(x))
         np.testing.assert_allclose((result[:, :2] ** 2).mean(axis=0), np.mean(result[:, 2:] ** 2))
+
+
+# ---- large views, and rows that were not seen
+
+
+def views_to_scale():
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(300, 12))
+    x[:, 3] *= 1e4
+    words = np.where(rng.random((300, 12)) < 0.85, 0, rng.integers(1, 5, size=(300, 12))).astype(float)
+    spread = x * 10.0 ** rng.permuted(np.arange(12))
+    return {"apart": x, "words": words, "spread": spread, "as it is": rng.normal(size=(300, 12))}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("name", views_to_scale())
+def test_blocks_are_scaled_as_the_whole(monkeypatch, name, metric, dtype):
+    x = views_to_scale()[name].astype(dtype)
+    plan, standard = plan_rescaling(x, metric), Scaling.standard(x)
+    whole = rescaled(x, plan), standard(x)
+    monkeypatch.setattr("consilience.neighbors.scaling._BLOCK", 100)
+    for one, other in zip(whole, (rescaled(x, plan), standard(x)), strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert other.dtype == dtype and other.flags.c_contiguous
+
+
+@pytest.mark.parametrize("size", [0, 1 << 22])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", views_to_scale())
+def test_rows_that_were_not_seen_say_nothing(monkeypatch, name, make, size):
+    """As if only the others were there, be it in one go or in blocks."""
+    monkeypatch.setattr("consilience.neighbors.columns.SMALL", size)
+    x = views_to_scale()[name]
+    seen = np.arange(300) % 3 > 0
+    x[~seen] = 0
+    for metric in ("euclidean", "cosine"):
+        one, other = plan_rescaling(make(x), metric, seen), plan_rescaling(make(x[seen]), metric)
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_array_equal(one.features, other.features)
+            np.testing.assert_allclose(one.factors, other.factors, rtol=1e-12)
+    one, other = Scaling.standard(make(x), seen), Scaling.standard(make(x[seen]))
+    np.testing.assert_allclose(one.factors, other.factors, rtol=1e-12)
+    for rescaling in (False, True):
+        counted = seems_counted(make(x), seen, rescaled=rescaling)
+        rows = make(x[seen])
+        assert counted is looks_like_counts(without_standing_apart(rows) if rescaling else rows)
+        assert counted is (name == "words")
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.5])
+def test_mostly_zeros_are_stored_without_them(monkeypatch, share):
+    x = np.zeros((200, 10))
+    x.flat[: int(share * x.size)] = 1
+    for block in (30, 1 << 18):
+        monkeypatch.setattr("consilience.neighbors.scaling._BLOCK", block)
+        assert sparse.issparse(thinned(x)) == (share < 0.1)

@@ -1,4 +1,4 @@
-"""Who is near whom: each view as a space, exact nearest neighbours, distances on edges, and agreement."""
+"""Who is near whom: each view as a space, nearest neighbours, distances on edges, and agreement."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .agreement import Agreement, fair_lists, view_agreement
+from .approximate import SEARCHES, ApproximateSpace, SearchReport, search_report, searched
 from .features import DenseSpace, SparseSpace
 from .function import FunctionSpace
 from .gower import GowerSpace, NanEuclideanSpace
@@ -29,9 +30,12 @@ from .scaling import thinned
 from .spaces import CrossSpace, SeenSpace, Space
 
 __all__ = [
+    "SEARCHES",
     "Agreement",
+    "ApproximateSpace",
     "CrossSpace",
     "RememberingSpace",
+    "SearchReport",
     "Space",
     "ViewReliability",
     "as_space",
@@ -41,6 +45,7 @@ __all__ = [
     "metric_names",
     "resolve_metrics",
     "row_reliability",
+    "search_report",
     "takes_categories",
     "takes_missing_cells",
     "view_agreement",
@@ -58,6 +63,7 @@ def as_space(
     seen: NDArray[np.bool_] | None = None,
     sample_ids: NDArray[Any] | None = None,
     kinds: Sequence[str] | None = None,
+    search: str = "exact",
 ) -> Space:
     """Return a view as a space with one of the metrics of `metric_names`, or with a function.
 
@@ -75,6 +81,9 @@ def as_space(
         Names of the samples, for messages; None: their numbers.
     kinds : sequence of {"numeric", "categorical", "ordinal"}, default=None
         What each column is, for ``"gower"``; None: all are numbers.
+    search : {"exact", "approximate", "auto"}, default="exact"
+        How neighbours are found under Euclidean, cosine and correlation distance; by other metrics always
+        exactly. "auto": approximately, if that is estimated to cost less.
 
     Examples
     --------
@@ -89,7 +98,7 @@ def as_space(
         members = np.flatnonzero(seen) if seen.any() else np.zeros(1, dtype=int)
         inside = array[members][:, members] if square else array[members]
         ids = members if sample_ids is None else sample_ids[members]
-        space = as_space(inside, metric, name=name, sample_ids=ids, kinds=kinds)
+        space = as_space(inside, metric, name=name, sample_ids=ids, kinds=kinds, search=search)
         return SeenSpace(space, seen, square)
     if metric == "graph_distance":
         return graph_distances(array, name)
@@ -98,27 +107,28 @@ def as_space(
     if metric in ("euclidean", "cosine"):
         cosine = metric == "cosine"
         array = thinned(array)
-        return SparseSpace(array, cosine) if sparse.issparse(array) else DenseSpace(array, cosine)
+        features = SparseSpace(array, cosine) if sparse.issparse(array) else DenseSpace(array, cosine)
+        return searched(features, search, name)
     if sparse.issparse(array) and metric not in _SPARSE_METRICS:
         raise ValueError(
             f"The metric {metric_label(metric)!r} does not take the sparse view {name!r}; "
             "use 'euclidean', 'cosine' or 'manhattan', or make the view dense."
         )
+    if metric == "correlation":
+        return searched(DenseSpace(array, cosine=True, centered=True), search, name)
     return _measured(array, metric, name, None if sample_ids is None else sample_ids.tolist(), kinds)
 
 
 def _measured(
     array: Any, metric: Any, name: str, ids: Sequence[Any] | None, kinds: Sequence[str] | None
 ) -> Space:
-    """Return features as a space with a metric that is neither Euclidean nor cosine."""
+    """Return features as a space with a metric that is neither Euclidean nor cosine nor correlation."""
     if callable(metric):
         return FunctionSpace(array, metric, name, ids)
     if metric == "gower":
         return GowerSpace(array, kinds, name, ids)
     if metric == "nan_euclidean":
         return NanEuclideanSpace(array, name, ids)
-    if metric == "correlation":
-        return DenseSpace(array, cosine=True, centered=True)
     if metric == "haversine" and array.shape[1] != 2:
         raise ValueError(f"The metric 'haversine' takes 2 features, view {name!r} has {array.shape[1]}.")
     return MetricSpace(array, metric, name, ids)

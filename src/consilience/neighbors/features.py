@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import threads
-from . import kernels
+from . import kernels, region_kernels
+from .region_rows import DenseSingles, Lists, SparseSingles, shifted_singles
 from .rows import as_queries, centered_rows, sparse_unit_rows, unit_rows
 from .searching import DenseRows, filled_up, nearest_dense, nearest_sparse
 from .spaces import Edges, Floats, Index, cross_edges, rows_are_equal, sparse_rows_are_equal
@@ -68,15 +69,39 @@ class DenseSpace:
         """Return rows with their copies for the fast look: distances change by a common factor at most."""
         if self.cosine:
             return DenseRows.of(x, blank, x.astype(np.float32))
-        center, largest = shift
-        with np.errstate(over="ignore"):  # new samples may be anywhere
-            centered = x - center
-            centered /= largest
-            return DenseRows.of(x, blank, centered.astype(np.float32))
+        return DenseRows.of(x, blank, shifted_singles(x, *shift))
 
-    def on_edges(self, edges: Edges) -> Floats:
-        """Return squared distances on the edges."""
-        return self._on_edges(self.x, self.blank, edges)
+    def searchable(self, rows: Index) -> DenseSingles:
+        """Return some rows, all with a direction, as the approximate search takes them."""
+        every = len(rows) == len(self.x)
+        x = self.x if every else self.x[rows]
+        if self.cosine:
+            return DenseSingles(x.astype(np.float32))
+        return DenseSingles(shifted_singles(x, *self._shift()))
+
+    def measure(self, rows: Index, order: Index, lists: Index, k: int) -> Lists:
+        """Return each sample's k nearest of those listed by the approximate search, measured exactly."""
+        samples = rows[order]
+        found = Lists.unfilled(len(self.x), k, self.blank)
+        threads.for_ranges(
+            lambda a, b: region_kernels.measure_lists(
+                self.x, samples, lists, k, a, b, found.nearest, found.squares
+            ),
+            len(samples),
+            grain=256,
+        )
+        return found
+
+    def on_edges(self, edges: Edges, known: Lists | None = None) -> Floats:
+        """Return squared distances on the edges; those in lists that are known are not measured again."""
+        if known is None:
+            return self._on_edges(self.x, self.blank, edges)
+        out = np.empty(len(edges.indices))
+        x = self.x, self.blank, edges.indptr, edges.indices, known.nearest, known.squares
+        threads.for_ranges(
+            lambda a, b: region_kernels.edge_squares_known(*x, a, b, out), len(self.x), grain=256
+        )
+        return _half_squared(out) if self.cosine else out
 
     def _on_edges(self, x: Floats, blank: NDArray[np.bool_], edges: Edges) -> Floats:
         """Return squared distances on edges from these rows to those of the space."""
@@ -163,9 +188,37 @@ class SparseSpace:
         rows = (self.x, self.blank)
         return nearest_sparse(rows, rows, k, own=True)
 
-    def on_edges(self, edges: Edges) -> Floats:
-        """Return squared distances on the edges."""
-        return self._on_edges(self.x, self.blank, edges)
+    def searchable(self, rows: Index) -> SparseSingles:
+        """Return some rows, all with a direction, as the approximate search takes them."""
+        return SparseSingles.of(self.x if len(rows) == self.x.shape[0] else self.x[rows])
+
+    def measure(self, rows: Index, order: Index, lists: Index, k: int) -> Lists:
+        """Return each sample's k nearest of those listed by the approximate search, measured exactly."""
+        samples = rows[order]
+        found = Lists.unfilled(self.x.shape[0], k, self.blank)
+        x = self.x.data, self.x.indices, self.x.indptr
+        threads.for_ranges(
+            lambda a, b: region_kernels.measure_lists_sparse(
+                *x, samples, lists, k, a, b, found.nearest, found.squares
+            ),
+            len(samples),
+            grain=256,
+        )
+        return found
+
+    def on_edges(self, edges: Edges, known: Lists | None = None) -> Floats:
+        """Return squared distances on the edges; those in lists that are known are not measured again."""
+        if known is None:
+            return self._on_edges(self.x, self.blank, edges)
+        out = np.empty(len(edges.indices))
+        x = self.x.data, self.x.indices, self.x.indptr, self.blank
+        lists = edges.indptr, edges.indices, known.nearest, known.squares
+        threads.for_ranges(
+            lambda a, b: region_kernels.edge_squares_known_sparse(*x, *lists, a, b, out),
+            self.x.shape[0],
+            grain=256,
+        )
+        return _half_squared(out) if self.cosine else out
 
     def _on_edges(self, x: sparse.csr_array, blank: NDArray[np.bool_], edges: Edges) -> Floats:
         """Return squared distances on edges from these rows to those of the space."""

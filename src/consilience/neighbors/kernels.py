@@ -70,7 +70,7 @@ def select_dense(products, rows, among, slack, floor, far, own, offset, k, first
                     d = 2.0
                     if not (x_blank[i] or y_blank[j]):
                         d = squared_difference(x, i, y, j)
-                    count = _insert(distance, index[i], count, k, d, j)
+                    count = insert(distance, index[i], count, k, d, j)
 
 
 @_njit
@@ -101,7 +101,7 @@ def select_sparse(rows, among, slack, floor, far, own, k, first, last, index):
                 d = 2.0
                 if not (x_blank[i] or y_blank[j]):
                     d = sparse_squared_difference(data, indices, indptr, i, y_data, y_indices, y_indptr, j)
-                count = _insert(distance, index[i], count, k, d, j)
+                count = insert(distance, index[i], count, k, d, j)
 
 
 @_njit
@@ -121,7 +121,7 @@ def select_given(values, own, offset, k, largest_allowed, first, last, index):
                 continue
             for j in range(begin, end):
                 if j != itself and values[r, j] <= largest_allowed:
-                    count = _insert(distance, index[i], count, k, values[r, j], j)
+                    count = insert(distance, index[i], count, k, values[r, j], j)
         index[i, count:] = itself
 
 
@@ -132,7 +132,7 @@ def mark_largest(indptr, values, k, first, last, kept):
     for i in range(first, last):
         count = 0
         for p in range(indptr[i], indptr[i + 1]):
-            count = _insert(value, position, count, k, -np.float64(values[p]), p)
+            count = insert(value, position, count, k, -np.float64(values[p]), p)
         for c in range(count):
             kept[position[c]] = True
 
@@ -251,7 +251,7 @@ def _without_last_digits(d):
 
 
 @_njit
-def _insert(distance, index, count, k, d, j):
+def insert(distance, index, count, k, d, j):
     """Put (d, j) into a list of at most k, ascending by distance, then by index."""
     d = _without_last_digits(d)
     place = count

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sklearn.neighbors import VALID_METRICS
 
-from .scaling import looks_like_counts
+from .scaling import Seen, seems_counted
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +86,9 @@ def resolve_metrics(
     names: Sequence[str],
     kinds: Sequence[tuple[str, ...] | None] | None = None,
     graphs: Sequence[str | None] | None = None,
+    *,
+    seen: Sequence[Seen] | None = None,
+    rescaled: Sequence[bool] | None = None,
 ) -> tuple[Any, ...]:
     """Return one metric per view, with ``"auto"`` decided and aliases replaced.
 
@@ -102,6 +106,11 @@ def resolve_metrics(
         a column that is not, "auto" is Gower's distance. Ranks are numbers to any metric, categories are not.
     graphs : sequence of ("similarity", "distance" or None), default=None
         What the weights are of a view that is a graph.
+    seen : sequence of (ndarray of bool or None), default=None
+        Which rows each view has seen; None: all.
+    rescaled : sequence of bool, default=None
+        Of which views columns that stand apart will be rescaled, and so do not say what the view is; None: of
+        none.
 
     Examples
     --------
@@ -113,9 +122,15 @@ def resolve_metrics(
     chosen = _one_for_each(metric, names)
     kinds = [None] * len(names) if kinds is None else kinds
     graphs = [None] * len(names) if graphs is None else graphs
+    seen = [None] * len(names) if seen is None else seen
+    rescaled = [False] * len(names) if rescaled is None else rescaled
+    evidence = [
+        partial(seems_counted, array, rows, rescaled=flag)
+        for array, rows, flag in zip(arrays, seen, rescaled, strict=True)
+    ]
     return tuple(
-        _resolve(one, array, name, columns) if graph is None else _resolve_graph(one, graph, name)
-        for one, array, name, columns, graph in zip(chosen, arrays, names, kinds, graphs, strict=True)
+        _resolve(one, counted, name, columns) if graph is None else _resolve_graph(one, graph, name)
+        for one, counted, name, columns, graph in zip(chosen, evidence, names, kinds, graphs, strict=True)
     )
 
 
@@ -141,7 +156,7 @@ def _one_for_each(metric: Any, names: Sequence[str]) -> list[Any]:
     return chosen
 
 
-def _resolve(metric: Any, array: Any, name: str, kinds: tuple[str, ...] | None) -> Any:
+def _resolve(metric: Any, counted: Callable[[], bool], name: str, kinds: tuple[str, ...] | None) -> Any:
     if callable(metric):
         return metric
     if not isinstance(metric, str) or metric not in metric_names():
@@ -152,7 +167,7 @@ def _resolve(metric: Any, array: Any, name: str, kinds: tuple[str, ...] | None) 
         if any(kind != "numeric" for kind in kinds or ()):
             metric = "gower"
         else:
-            metric = "cosine" if looks_like_counts(array) else "euclidean"
+            metric = "cosine" if counted() else "euclidean"
         logger.info("view %r: metric 'auto' is %s", name, metric)
     if kinds is not None and "categorical" in kinds and not takes_categories(metric):
         raise ValueError(

@@ -27,6 +27,7 @@ is used ten times does not say ten times as much. Views of *counts*, mostly zero
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,14 +35,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .. import threads
+from .columns import Columns, describe_columns
+
 FEW_FEATURES = 10  # a view that fewer features than this carry is dominated by them,
 SHARE_OF_FEATURES = 1 / 8  # if they are fewer than this share, too
 SPARSE_SHARE = 0.8  # a non-negative view with more zeros than this is taken for counts
 STANDS_APART = 10.0  # ratio of standard deviations
 FEW_ENTRIES = 0.1  # share of entries that are not 0, in views that are better stored without zeros
 _AFFECTED = ("euclidean", "manhattan")  # what else is measured by has no use for a common scale, or its own
+_BLOCK = 1 << 18  # entries that are counted or computed together, so that no large temporary is made
 
 Vector = NDArray[np.float64]
+Seen = NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,53 +92,80 @@ class Scaling:
     factors: Vector | None = None
 
     @classmethod
-    def standard(cls, rows: Any) -> Scaling:
+    def standard(cls, array: Any, seen: Seen = None) -> Scaling:
         """Return what gives rows unit variance, and dense ones zero mean; constant features become 0."""
-        if sparse.issparse(rows):
-            return cls(factors=_inverse(np.sqrt(_variances(rows))))
-        if np.isnan(rows).any():  # empty cells say nothing of mean or spread
-            known = np.ma.masked_invalid(rows)
+        if sparse.issparse(array):
+            return cls(factors=_inverse(np.sqrt(_variances(array, seen))))
+        columns = describe_columns(array, seen)
+        if np.isnan(columns.mean).any():  # empty cells say nothing of mean or spread
+            known = np.ma.masked_invalid(array if seen is None else array[seen])
             center, spread = known.mean(axis=0, dtype=np.float64), known.std(axis=0, dtype=np.float64)
             return cls(center=np.ma.filled(center, 0.0), factors=_inverse(np.ma.filled(spread, 0.0)))
-        return cls(center=rows.mean(axis=0, dtype=np.float64), factors=_inverse(np.sqrt(_variances(rows))))
+        return cls(center=columns.mean, factors=_inverse(np.sqrt(_beyond_rounding(columns))))
 
     def __call__(self, array: Any) -> Any:
         """Return the view, or other samples of it, on the new scale."""
         if self.factors is None:
             return rescaled(array, self.plan)
+        factors, center = self.factors, 0.0 if self.center is None else self.center
         if sparse.issparse(array):
-            return sparse.csr_array(array.multiply(self.factors[None, :]))
-        return ((array - (0.0 if self.center is None else self.center)) * self.factors).astype(array.dtype)
+            return sparse.csr_array(array.multiply(factors[None, :]))
+        return _in_blocks(lambda rows: (rows - center) * factors, array)
 
 
 def thinned(array: Any) -> Any:
     """Return a view of mostly zeros as a sparse matrix: all that follows takes a fraction of the time."""
-    if sparse.issparse(array) or np.count_nonzero(array) >= FEW_ENTRIES * array.size:
-        return array
-    return sparse.csr_array(array)
+    return sparse.csr_array(array) if _is_thin(array, array.shape[0]) else array
+
+
+def _is_thin(array: Any, n_rows: int) -> bool:
+    """Say whether a dense view, of so many rows besides rows of zeros, is better stored without zeros."""
+    if sparse.issparse(array):
+        return False
+    found, enough, step = 0, FEW_ENTRIES * n_rows * array.shape[1], max(1, _BLOCK // array.shape[1])
+    for start in range(0, len(array), step):  # most often the first tenth tells
+        found += int(np.count_nonzero(array[start : start + step]))
+        if found >= enough:
+            return False
+    return True
+
+
+def _in_blocks(function: Callable[[Any], Any], array: Any) -> Any:
+    """Return what a function makes of the rows of an array, each for itself, in the array's precision."""
+    out = np.empty(array.shape, dtype=array.dtype)
+
+    def write(start: int, stop: int) -> None:
+        for a in range(start, stop, grain):
+            out[a : min(a + grain, stop)] = function(array[a : min(a + grain, stop)])
+
+    grain = max(1, _BLOCK // array.shape[1])
+    threads.for_ranges(write, len(array), grain)
+    return out
 
 
 def rescaled(array: Any, plan: Rescaling | None) -> Any:
     """Return the view with done to it what was planned; nothing is centred."""
     if plan is None:
         return array
-    if plan.roots:
-        array = _rooted(array, plan.features)
-    factors = plan.factors[None, :]
+    factors, features = plan.factors[None, :], plan.features
     if sparse.issparse(array):
-        return sparse.csr_array(array.multiply(factors))
-    return (array * factors).astype(array.dtype)
+        return sparse.csr_array((_rooted(array, features) if plan.roots else array).multiply(factors))
+    if plan.roots:
+        return _in_blocks(lambda rows: _rooted(rows, features) * factors, array)
+    return _in_blocks(lambda rows: rows * factors, array)
 
 
-def plan_rescaling(array: Any, metric: str) -> Rescaling | None:
+def plan_rescaling(array: Any, metric: str, seen: Seen = None) -> Rescaling | None:
     """Look for what dominates a view.
 
     Parameters
     ----------
     array : ndarray or CSR of shape (n, d)
-        The rows that the view has seen.
+        The view.
     metric : str
         What it is measured by; other metrics than Euclidean, Manhattan and cosine are left alone.
+    seen : ndarray of bool of shape (n,), default=None
+        The rows that it has seen; None: all.
 
     Returns
     -------
@@ -150,10 +183,10 @@ def plan_rescaling(array: Any, metric: str) -> Rescaling | None:
     (array([7]), False)
     """
     if metric == "cosine":
-        return _plan_for_cosine(array)
+        return _plan_for_cosine(array if seen is None else array[seen])
     if metric not in _AFFECTED:
         return None
-    variances = _variances(array)
+    variances = _variances(array, seen)
     # Not finite: too large for numbers, and whoever measures distances will say so.
     if not np.isfinite(variances).all() or _falls(variances):
         return None
@@ -171,12 +204,43 @@ def _plan_for_cosine(array: Any) -> Rescaling | None:
     found = _standing_apart(sizes)
     apart = np.empty(0, dtype=np.intp) if found is None else found.features
     others = np.setdiff1d(np.arange(array.shape[1]), apart)
-    if not _are_counts(array[:, others]):
+    if not _are_counts(array[:, others] if len(apart) else array):
         return found
     rooted = _mean_squares(_rooted(array, apart))
     factors = np.ones(array.shape[1])
     factors[apart] = np.sqrt(rooted[others].mean() / rooted[apart])
     return Rescaling(apart, factors, False, _n_effective(sizes), roots=True)
+
+
+def seems_counted(array: Any, seen: Seen = None, *, rescaled: bool = False) -> bool:
+    """Say whether a view looks like counts in the rows that it has seen.
+
+    Parameters
+    ----------
+    array : ndarray or CSR of shape (n, d)
+        The view; zeros in rows that it has not seen.
+    seen : ndarray of bool of shape (n,), default=None
+        The rows that it has seen; None: all.
+    rescaled : bool, default=False
+        Whether columns that stand apart will be rescaled, and so do not say what the view is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.eye(10)
+    >>> x[:, -1] -= 1e6 * np.arange(10)
+    >>> seems_counted(x), seems_counted(x, rescaled=True)
+    (False, True)
+    """
+    if _is_thin(array, array.shape[0] if seen is None else int(seen.sum())):
+        array = sparse.csr_array(array)
+    if sparse.issparse(array):
+        rows = array if seen is None else array[seen]
+        return looks_like_counts(without_standing_apart(rows) if rescaled else rows)
+    columns = describe_columns(array, seen)
+    kept = _not_apart(_beyond_rounding(columns)) if rescaled else np.arange(array.shape[1])
+    filled = int(columns.n_nonzero[kept].sum()) / (columns.n_rows * len(kept))
+    return bool((columns.lowest[kept] >= 0).all() and 1 - filled > SPARSE_SHARE)
 
 
 def looks_like_counts(array: Any) -> bool:
@@ -214,12 +278,16 @@ def _rooted(array: Any, but: NDArray[np.intp]) -> Any:
 
 def without_standing_apart(array: Any) -> Any:
     """Return the view without the columns that stand apart, to look at what it is otherwise."""
-    variances = _variances(array)
+    kept = _not_apart(_variances(array))
+    return array if len(kept) == array.shape[1] else array[:, kept]
+
+
+def _not_apart(variances: Vector) -> NDArray[np.intp]:
+    """Return the features that do not stand apart."""
     finite = bool(np.isfinite(variances).all())
     found = _standing_apart(variances) if finite and not _falls(variances) else None
-    if found is None:
-        return array
-    return array[:, np.setdiff1d(np.arange(array.shape[1]), found.features)]
+    everybody = np.arange(len(variances))
+    return everybody if found is None else np.setdiff1d(everybody, found.features)
 
 
 def _standing_apart(sizes: Vector) -> Rescaling | None:
@@ -259,21 +327,23 @@ def _n_effective(sizes: Vector) -> float:
     return float(shares.sum() ** 2 / (shares**2).sum())
 
 
-def _variances(rows: Any) -> Vector:
-    """Return the features' variances; 0 for those that vary by no more than rounding."""
+def _variances(array: Any, seen: Seen = None) -> Vector:
+    """Return the features' variances over the rows seen; 0 for those that vary by no more than rounding."""
+    if not sparse.issparse(array):
+        return _beyond_rounding(describe_columns(array, seen))
+    rows = array if seen is None else array[seen]
     with np.errstate(over="ignore", invalid="ignore"):
-        return _checked_variances(rows)
-
-
-def _checked_variances(rows: Any) -> Vector:
-    if sparse.issparse(rows):
         mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
         squares = _mean_squares(rows)
         variances = np.maximum(squares - mean**2, 0.0)
         return np.where(variances <= 1e-14 * squares, 0.0, variances)
-    variances = rows.var(axis=0, dtype=np.float64)
-    largest = np.maximum(rows.max(axis=0), -rows.min(axis=0)).astype(np.float64)
-    return np.where(variances <= (1e-14 * largest) ** 2, 0.0, variances)
+
+
+def _beyond_rounding(columns: Columns) -> Vector:
+    """Return the variances of columns; 0 for those that vary by no more than rounding."""
+    largest = np.maximum(columns.highest, -columns.lowest)
+    with np.errstate(over="ignore"):
+        return np.where(columns.variance <= (1e-14 * largest) ** 2, 0.0, columns.variance)
 
 
 def _mean_squares(rows: Any) -> Vector:

@@ -90,7 +90,7 @@ def nearest_dense(rows: DenseRows, among: DenseRows, k: int, own: bool) -> Index
         scratch.append(buffer)
 
     with threads.libraries_on_one_thread():
-        threads.for_ranges(search, m, grain=32)
+        threads.for_ranges(search, m, grain=32, told=True)
     return index
 
 
@@ -126,6 +126,7 @@ def nearest_sparse(
         lambda a, b: kernels.select_sparse(these, others, slack, floor, far, own, k, a, b, index),
         x.shape[0],
         grain=64,
+        told=True,
     )
     return index
 

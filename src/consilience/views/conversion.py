@@ -52,13 +52,14 @@ def to_floats(
             values = np.require(values, dtype=dtype, requirements=["C", "A"])
         elif values.dtype != dtype:
             values = values.astype(dtype)
-    if not is_finite(values):
+    finite = is_finite(values)
+    if not finite:
         empty = _nan_rows(values, square)
         if empty.any():
             seen = ~empty if seen is None else seen & ~empty
     if seen is not None and not seen.all():
         values = _hidden(values, seen, square)
-    if not is_finite(values):
+    if not finite and not is_finite(values):
         check_cells(values, lambda i, j: table.place(i, j, ids), allow_nan=True)
     return values, seen
 
@@ -86,11 +87,14 @@ def _nan_rows(values: Array, square: bool) -> NDArray[np.bool_]:
         rows = np.repeat(np.arange(n), np.diff(values.indptr))
         counts = np.bincount(rows[np.isnan(values.data)], minlength=n)
         return np.asarray(counts == d)
-    nans = np.isnan(values)
     if square:  # the distance to oneself may be known
+        nans = np.isnan(values)
         np.fill_diagonal(nans, True)
         return np.asarray(nans.all(axis=1) & nans.all(axis=0)) if n > 1 else np.zeros(1, dtype=bool)
-    return np.asarray(nans.all(axis=1))
+    empty, step = np.empty(n, dtype=bool), max(1, _BLOCK // d)
+    for start in range(0, n, step):
+        empty[start : start + step] = np.isnan(values[start : start + step]).all(axis=1)
+    return empty
 
 
 def _hidden(values: Array, seen: NDArray[np.bool_], square: bool) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,13 +68,18 @@ def read_table(name: str, raw: Any, id_column: str | None) -> Table:
     return table
 
 
+def _is_path(raw: Any) -> bool:
+    return isinstance(raw, (str, os.PathLike))
+
+
 def _read_array(name: str, raw: Any) -> NDArray[Any]:
     nested = isinstance(raw, (list, tuple))
     # A Views inside a list has an __array__ too, which only tells that it is no array.
     if hasattr(raw, "sample_ids") or not (nested or hasattr(raw, "__array__")):
+        file = "; files are read by consilience.datasets.reading.read_views"
         raise ValueError(
             f"view {name!r} is a {type(raw).__name__}, which is no view: pass 2-D arrays, sparse matrices or "
-            "DataFrames, one alone or several in a list or dict"
+            f"DataFrames, one alone or several in a list or dict{file if _is_path(raw) else ''}"
         )
     if np.ma.is_masked(raw):  # what the array hides is missing, not the number that lies underneath
         return np.ma.filled(raw.astype(np.float64), np.nan)

@@ -10,10 +10,11 @@ file                                 what is read
 ``.parquet``                         a table of numbers, with or without sample ids
 ``.mtx``                             a Matrix Market file, sparse or dense
 ``.h5ad``, ``.h5mu``                 AnnData and MuData: representations of cells, of one or more modalities
+``.zarr``                            a Zarr array, format 2 or 3, in a folder
 ===================================  =======================================================================
 
-Text and Matrix Market files may be packed with gzip (``.csv.gz``). MATLAB 7.3 files need h5py and Parquet
-needs pyarrow: ``pip install 'consilience[files]'``. AnnData and MuData files need
+Text and Matrix Market files may be packed with gzip (``.csv.gz``). MATLAB 7.3 files need h5py, Parquet needs
+pyarrow and Zarr needs zarr: ``pip install 'consilience[files]'``. AnnData and MuData files need
 ``'consilience[h5mu]'``.
 """
 

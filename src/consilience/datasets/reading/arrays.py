@@ -29,10 +29,14 @@ def read_npy(source: Source) -> Content:
 
 
 def load_npy(source: Source) -> NDArray[Any]:
-    """Return the array of a .npy file, mapped into memory if it is large."""
+    """Return the array of a .npy file, mapped into memory if it is large.
+
+    What need not be converted takes no memory then, so that any size is allowed that the file really has.
+    """
     with open(source.path, "rb") as stream:
-        n_bytes = _check_header(stream, source.file, source.max_bytes)
-        available = os.fstat(stream.fileno()).st_size - stream.tell()
+        size = os.fstat(stream.fileno()).st_size
+        n_bytes = _check_header(stream, source.file, source.max_bytes, mapped=size)
+        available = size - stream.tell()
         if available < n_bytes:
             raise _cut_short(source.file, n_bytes, available)
     values: NDArray[Any] = np.load(
@@ -94,14 +98,17 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> 
             raise FileError(f"{place}: it is damaged ({reason(error)}); save it again") from None
 
 
-def _check_header(stream: IO[bytes], place: str, max_bytes: int) -> int:
-    """Read the header of an array, refuse what is not plain numbers or text, and return its size in bytes."""
+def _check_header(stream: IO[bytes], place: str, max_bytes: int, mapped: int = 0) -> int:
+    """Read the header of an array, refuse what is not plain numbers or text, and return its size in bytes.
+
+    An array that can be mapped as it is may be as large as `mapped`.
+    """
     try:
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
         elif version == (2, 0):
-            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
         else:
             raise ValueError(f"version {version[0]}.{version[1]} of the format is for structured arrays")
     except Exception as error:  # the header is text from a stranger, parsed as a literal
@@ -114,7 +121,8 @@ def _check_header(stream: IO[bytes], place: str, max_bytes: int) -> int:
     if dtype.names is not None:
         raise FileError(f"{place}: it is a structured array; save one numeric 2-D array per view")
     n_bytes = math.prod(shape) * dtype.itemsize
-    check_size(n_bytes, max_bytes, place)
+    as_it_is = dtype in (np.float32, np.float64) and not fortran
+    check_size(n_bytes, max(max_bytes, mapped) if as_it_is else max_bytes, place)
     return n_bytes
 
 

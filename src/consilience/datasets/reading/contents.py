@@ -16,6 +16,8 @@ from .errors import FileError, check_size, shown
 
 Labels: TypeAlias = NDArray[Any]
 
+_BLOCK = 1 << 18  # entries looked at together, so that no large temporary is made
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -60,6 +62,15 @@ def shape_text(values: Any) -> str:
 
 def checked_matrix(values: Any, place: str, max_bytes: int) -> Any:
     """Return a 2-D array or CSR matrix of finite real numbers, or say what it is instead."""
+    check_form(values, place)
+    if sparse.issparse(values):
+        values = _checked_sparse(values, place, max_bytes)
+    check_entries(values, place, empty_cells=True)  # whether these are to be borne is known later
+    return values
+
+
+def check_form(values: Any, place: str) -> None:
+    """Refuse what is not a 2-D array of real numbers; its entries are not looked at."""
     kind = values.dtype.kind
     if kind == "c":
         raise FileError(f"{place}: it holds complex numbers; save real and imaginary parts as two views")
@@ -77,10 +88,11 @@ def checked_matrix(values: Any, place: str, max_bytes: int) -> Any:
         )
     if 0 in values.shape:
         raise FileError(f"{place}: it is empty ({shape_text(values)}); leave it out or save it again")
-    if sparse.issparse(values):
-        values = _checked_sparse(values, place, max_bytes)
-    _check_finite(values, place)
-    return values
+
+
+def float_type(dtype: Any) -> np.dtype[Any]:
+    """Return what numbers of a type are kept as: float32 if they are, otherwise float64."""
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
 
 
 def _checked_sparse(values: Any, place: str, max_bytes: int) -> Any:
@@ -94,38 +106,64 @@ def _checked_sparse(values: Any, place: str, max_bytes: int) -> Any:
         raise FileError(f"{place}: it is a damaged sparse matrix ({error}); save it again") from None
 
 
-def _check_finite(values: Any, place: str) -> None:
-    """Refuse what is infinite; whether empty cells are to be borne is known later."""
-    check_entries(values, place, empty_cells=True)
-
-
 def check_entries(values: Any, place: str, *, empty_cells: bool) -> None:
     """Say where the first infinity is, or the first empty cell if these are not wanted.
 
     A row without any value is not a row of empty cells but a sample that was not seen.
     """
-    flat = values.data if sparse.issparse(values) else values
-    with np.errstate(over="ignore", invalid="ignore"):
-        if flat.dtype.kind != "f" or np.isfinite(flat.sum()):
-            return
-    if sparse.issparse(values):
-        entries = values.tocoo()
-        bad = ~np.isfinite(entries.data)
-        where, found = np.stack([entries.row[bad], entries.col[bad]], axis=1), entries.data[bad]
-    else:
-        where = np.argwhere(~np.isfinite(values))
-        found = values[where[:, 0], where[:, 1]]
-    wrong = np.isinf(found)
-    if not empty_cells:
-        empty = np.bincount(where[np.isnan(found), 0], minlength=values.shape[0])
-        wrong |= empty[where[:, 0]] < values.shape[1]
-    if wrong.any():
-        i, j = where[wrong][0]
-        what = "NaN (a missing value)" if np.isnan(found[wrong][0]) else "infinity"
+    found = wrong_entries(values, empty_cells=empty_cells)
+    if found is not None:
+        what = "infinity" if found.infinite else "NaN (a missing value)"
         raise FileError(
-            f"{place}, row {i + 1}, column {j + 1}: it holds {what}, {int(wrong.sum())} such in all; "
-            "fill in or drop these entries"
+            f"{place}, row {found.row + 1}, column {found.column + 1}: it holds {what}, "
+            f"{int(found.by_column.sum())} such in all; fill in or drop these entries"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class WrongEntries:
+    """Where the first entry is that must not be, whether infinite or NaN, and how many each column has."""
+
+    row: int
+    column: int
+    infinite: bool
+    by_column: NDArray[np.int64]
+
+
+def wrong_entries(values: Any, *, empty_cells: bool) -> WrongEntries | None:
+    """Look for infinities, and for empty cells if these are not wanted; None if there are none."""
+    stored = values.data if sparse.issparse(values) else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if stored.dtype.kind != "f" or np.isfinite(stored.sum()):
+            return None
+    if sparse.issparse(values):
+        return _wrong_stored(values.tocoo(), empty_cells)
+    n, d = values.shape
+    counts, first = np.zeros(d, dtype=np.int64), None
+    step = max(1, _BLOCK // d)
+    for start in range(0, n, step):
+        block = values[start : start + step]
+        wrong = np.isinf(block)
+        if not empty_cells:
+            empty = np.isnan(block)
+            wrong |= empty & ~empty.all(axis=1, keepdims=True)
+        counts += wrong.sum(axis=0)
+        if first is None and wrong.any():
+            i, j = (int(place) for place in np.argwhere(wrong)[0])
+            first = start + i, j, bool(np.isinf(block[i, j]))
+    return None if first is None else WrongEntries(*first, counts)
+
+
+def _wrong_stored(entries: Any, empty_cells: bool) -> WrongEntries | None:
+    n, d = entries.shape
+    wrong, empty = np.isinf(entries.data), np.isnan(entries.data)
+    if not empty_cells:
+        wrong |= empty & (np.bincount(entries.row[empty], minlength=n)[entries.row] < d)
+    if not wrong.any():
+        return None
+    at = int(np.argmax(wrong))
+    counts = np.bincount(entries.col[wrong], minlength=d)
+    return WrongEntries(int(entries.row[at]), int(entries.col[at]), bool(np.isinf(entries.data[at])), counts)
 
 
 def tidy_labels(values: Any, place: str) -> Labels:

@@ -26,7 +26,9 @@ KINDS = {
     ".mtx": "mtx",
     ".h5ad": "h5ad",
     ".h5mu": "h5mu",
+    ".zarr": "zarr",
 }
+ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # what tells a Zarr array or group from any other folder
 PACKED = ("text", "mtx")  # kinds that may be packed with gzip
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -66,7 +68,10 @@ _WANTED = {
 
 @dataclass(frozen=True)
 class Source:
-    """A file that exists, may be read, is not too large and has the content that its name promises."""
+    """A file that exists, may be read, is not too large and has the content that its name promises.
+
+    Of a Zarr array, a folder, only that it is one.
+    """
 
     path: Path
     file: str  # as it was given, for messages
@@ -122,6 +127,8 @@ def examine(path: str | os.PathLike[str], max_bytes: int) -> Source:
     """Find out what a file is, or say why it cannot be read."""
     where, file = Path(path), os.fspath(path)
     kind, packed = _kind_of(where, file)
+    if kind == "zarr":
+        return _examined_zarr(where, file, max_bytes)
     try:
         status = where.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -130,7 +137,8 @@ def examine(path: str | os.PathLike[str], max_bytes: int) -> Source:
             raise FileError(f"{file}: this is no regular file; copy its content to one")
         if status.st_size == 0:
             raise FileError(f"{file}: the file is empty (0 bytes); save or download it again")
-        check_size(status.st_size, max_bytes, file, "is")
+        if kind != "npy":  # which may be mapped
+            check_size(status.st_size, max_bytes, file, "is")
         with open(where, "rb") as stream:
             head = stream.read(4096)
     except FileNotFoundError:
@@ -152,15 +160,35 @@ def examine(path: str | os.PathLike[str], max_bytes: int) -> Source:
 
 def _kind_of(path: Path, file: str) -> tuple[str, bool]:
     if path.is_dir():
+        if path.suffix.lower() == ".zarr" or _is_zarr(path):
+            return "zarr", False
         raise FileError(f"{file}: this is a folder; name the files in it")
     name = path.name.lower()
     packed = name.endswith(".gz")
     ending = Path(name[:-3] if packed else name).suffix
     kind = KINDS.get(ending)
+    if kind is None and not path.exists() and any(map(_is_zarr, path.parents)):
+        raise FileError(f"{file}: there is no such array{_similar(path)}")
     if kind is None or (packed and kind not in PACKED):
         known = listed(list(KINDS) + [f"{end}.gz" for end, kind in KINDS.items() if kind in PACKED], most=99)
         raise FileError(f"{file}: unknown ending {path.suffix!r}; known are {known}")
     return kind, packed
+
+
+def _is_zarr(path: Path) -> bool:
+    return any((path / name).is_file() for name in ZARR_FILES)
+
+
+def _examined_zarr(path: Path, file: str, max_bytes: int) -> Source:
+    if not path.exists():
+        raise FileError(f"{file}: there is no such file{_similar(path)}")
+    if not path.is_dir():
+        raise FileError(
+            f"{file}: a Zarr array is a folder, but this is a file; unpack it if it is an archive"
+        )
+    if not _is_zarr(path):
+        raise FileError(f"{file}: it is named .zarr but holds no Zarr array; save it again")
+    return Source(path, file, "zarr", False, b"", max_bytes)
 
 
 def _similar(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -25,8 +25,11 @@ from .market import read_mtx
 from .matlab import read_mat
 from .parquet import read_parquet
 from .tables import read_text
+from .zarr_array import read_zarr
 
 PathLike: TypeAlias = str | os.PathLike[str]
+
+_ARRAYS = {"npy": read_npy, "mtx": read_mtx, "zarr": read_zarr}  # files of one array and nothing else
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class ReadViews:
 
 
 def read_views(
-    paths: PathLike | Iterable[PathLike],
+    paths: PathLike | Iterable[PathLike] | Mapping[str, PathLike],
     *,
     id_column: str | None = None,
     max_bytes: int = MAX_BYTES,
@@ -64,19 +67,21 @@ def read_views(
     r"""Read the views of one set of samples from one file, or from one file per view.
 
     Known are ``.mat`` (MATLAB 5 to 7.3), ``.npz``, ``.npy``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.mtx``, ``.h5ad`` and ``.h5mu``, text also with ``.gz``. Nothing that a file holds is ever executed, and
-    no pickle is opened.
+    ``.mtx``, ``.h5ad``, ``.h5mu`` and ``.zarr``, text also with ``.gz``. Nothing that a file holds is ever
+    executed, and no pickle is opened.
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        The files. Views are named by the variables of a single file, otherwise by the files.
+    paths : path, iterable of paths, or mapping from names to paths
+        The files. Views are named by the variables of a single file, otherwise by the files, or as the
+        mapping says.
     id_column : str, optional
         Column (in ``.npz`` and ``.mat`` files: variable) that holds the sample ids. By default a first
         column of text, an index that pandas wrote, or what is named ``id`` or ``sample_id``. Files with ids
         are joined by them.
     max_bytes : int, default=8 GiB
-        Refuse a file that is larger than this or would be when unpacked.
+        Refuse a file that is larger than this or would be when unpacked; a ``.npy`` file only if it would
+        have to be converted.
     use_rep : str, dict or sequence of str, optional
         Which representations of ``.h5ad`` and ``.h5mu`` files to take, as in `consilience.omics.views_of`.
         The ids of their samples are the names of the cells.
@@ -106,6 +111,11 @@ def read_views(
     sample that the view has not seen. Columns of words, in a text file below a name, are categories. Infinite
     values are errors.
 
+    A ``.npy`` file of 256 MiB or more is not read but mapped: if it holds float32 or float64 in C order, it
+    is used as it is, and must stay as it is while the views or a model fitted to them are in use. Parquet and
+    Zarr are read in blocks into one array; one that would take more than half of the memory that is free goes
+    to a temporary file.
+
     Examples
     --------
     >>> import tempfile
@@ -121,7 +131,11 @@ def read_views(
     >>> found.views.sample_ids.tolist(), found.views["colour"].ravel().tolist()
     (['ant', 'bee'], [0.25, 0.5])
     """
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    named = {str(name): path for name, path in paths.items()} if isinstance(paths, Mapping) else None
+    if named is not None:
+        given = list(named.values())
+    else:
+        given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise FileError("no file given: name one file with all views, or one file per view")
     repeats = [path for path, count in Counter(map(os.path.abspath, given)).items() if count > 1]
@@ -138,7 +152,7 @@ def read_views(
             f"{contents[0].file}: no sample ids named {id_column!r}, as id_column asks, were found"
         )
     contents = _with_ids_of_one_type(contents)
-    names = _view_names(contents, [file.stem for file in files])
+    names = _view_names(contents, [file.stem for file in files], None if named is None else list(named))
     try:
         views = Views.from_tables(_tables(contents, names), join=join)
     except ValueError as error:
@@ -211,8 +225,8 @@ def _read(
         if source.kind in ("text", "parquet"):
             read_table = read_text if source.kind == "text" else read_parquet
             return read_table(source, id_column, empty_cells)
-        if source.kind in ("npy", "mtx"):
-            content = read_npy(source) if source.kind == "npy" else read_mtx(source)
+        if source.kind in _ARRAYS:
+            content = _ARRAYS[source.kind](source)
         else:
             content = (read_npz if source.kind == "npz" else read_mat)(source, id_column)
         if not empty_cells:
@@ -248,12 +262,12 @@ def _common_labels(contents: list[Content], views: Views) -> Labels | None:
     return np.array([merged[key] for key in wanted], dtype=labelled[0][1].dtype)
 
 
-def _view_names(contents: list[Content], stems: list[str]) -> list[str]:
-    """Name the views by their variables if there is one file, by their files otherwise; each name once."""
+def _view_names(contents: list[Content], stems: list[str], given: list[str] | None) -> list[str]:
+    """Name views as asked, or by their variables if there is one file, else by their files; each once."""
     names: list[str] = []
-    for content, stem in zip(contents, stems, strict=True):
+    for content, stem in zip(contents, stems if given is None else given, strict=True):
         own = [matrix.name for matrix in content.matrices]
-        if len(contents) > 1:
+        if len(contents) > 1 or given is not None:
             own = [stem] if len(own) == 1 else [f"{stem}.{name}" for name in own]
         names.extend(own)
     unique: list[str] = []

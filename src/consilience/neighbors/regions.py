@@ -1,0 +1,295 @@
+"""The approximate search: who is near whom, looked for in the regions around a sample only.
+
+The samples are divided into regions, each around a centre. A pair is looked at if one of the two lies in a
+region that is near the other: so if a neighbour is overlooked from one side, it may still be found from the
+other. All pairs of a region with the samples that look into it are measured at once, by one product of
+matrices; those near enough go into the lists of both ends; in the end the lists are measured exactly.
+
+How many regions to look into is not a setting but follows from the recall that is sought: the neighbours of a
+few samples are found exactly first, and then the least effort that would find that share of them. So what a
+search costs is known before it begins, and so is whether it pays.
+
+Nothing depends on the number of threads: lists keep the k smallest of what was offered, in whatever order.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import threads
+from ..ticks import tick
+from . import region_kernels
+from .region_rows import DenseSingles, Rows, Singles
+from .spaces import Index
+
+FEWEST = 4  # regions that every sample looks into
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # how much the distance of the nearest centre may count in the reach
+_ITERATIONS = 6  # of k-means, on a sample, for the centres
+_PER_REGION = 30  # samples per region in that sample
+_TILE = 1 << 17  # pairs measured at once
+_QUERIES, _COLUMNS = 64, 1 << 11  # so many samples are compared with so many at once
+_GROUP = 1 << 16  # samples whose regions are sorted at once
+_SPARE = 2  # members of a list beyond those asked for: single precision may err about the last ones
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """Which regions to look into, and what comes of it on a sample.
+
+    Attributes
+    ----------
+    weight, reach : float
+        A sample looks into the regions whose centre has a squared distance of at most
+        ``reach + weight * (that of the nearest)``.
+    recall : float
+        The share of the neighbours of the sample that would be found.
+    pairs : float
+        How many others each sample would be compared with on average.
+    """
+
+    weight: float
+    reach: float
+    recall: float
+    pairs: float
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Centres, and what is known of them before any sample is in its region.
+
+    Attributes
+    ----------
+    centers : ndarray of float32 of shape (d, m)
+        The centres, as columns.
+    squares : ndarray of float32 of shape (m,)
+        Their squared norms.
+    sizes : ndarray of shape (m,)
+        How many samples each is expected to have.
+    """
+
+    centers: Singles
+    squares: Singles
+    sizes: NDArray[np.float64]
+
+    @classmethod
+    def among(cls, rows: Rows, n_regions: int, rng: np.random.Generator) -> Regions:
+        """Find centres by a few rounds of k-means on a sample of the rows."""
+        n = len(rows)
+        drawn = np.sort(rng.choice(n, min(n, _PER_REGION * n_regions), replace=False))
+        sample = DenseSingles(rows.dense(drawn))
+        centers = sample.x[rng.choice(len(sample), n_regions, replace=False)]
+        for _ in range(_ITERATIONS):
+            labels = _labels(sample, centers)
+            sizes = np.bincount(labels, minlength=n_regions)
+            order = np.argsort(labels, kind="stable")
+            full = sizes > 0
+            starts = np.cumsum(sizes) - sizes
+            sums = np.add.reduceat(sample.x[order], starts[full], axis=0)
+            centers[full] = sums / sizes[full, None].astype(np.float32)
+            # A centre that nobody is nearest to begins again elsewhere.
+            centers[~full] = sample.x[rng.choice(len(sample), int((~full).sum()), replace=False)]
+        expected = np.bincount(_labels(sample, centers), minlength=n_regions) * (n / len(sample))
+        squares = np.einsum("ij,ij->i", centers, centers)
+        return cls(np.ascontiguousarray(centers.T), squares, expected)
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    def distances(self, rows: Rows) -> Singles:
+        """Return the squared distances of all of a few rows to all centres."""
+        out = np.empty((len(rows), len(self)), dtype=np.float32)
+        with threads.libraries_on_one_thread():
+            rows.center_products(0, len(rows), self.centers, out)
+        return rows.squares[:, None] + self.squares - 2 * out
+
+    def least_effort(self, rows: Rows, queries: Index, nearest: Index, recall: float) -> Effort:
+        """Return the least effort by which the true neighbours (m, k) of some samples would be found."""
+        ends, inverse = np.unique(nearest, return_inverse=True)
+        of_query, of_end = self.distances(rows.take(queries)), self.distances(rows.take(ends))
+        home, end_home = of_query.argmin(axis=1), of_end.argmin(axis=1)
+        place = inverse.reshape(nearest.shape)
+        row = np.arange(len(queries))[:, None]
+        efforts = []
+        for weight in WEIGHTS:
+            ahead = of_query - np.float32(weight) * of_query.min(axis=1, keepdims=True)
+            back = of_end - np.float32(weight) * of_end.min(axis=1, keepdims=True)
+            needed = np.minimum(ahead[row, end_home[place]], back[place, home[:, None]])
+            reach = float(np.quantile(needed, recall, method="higher"))
+            pairs = float(((ahead <= reach) @ self.sizes).mean())
+            efforts.append(Effort(weight, reach, float((needed <= reach).mean()), pairs))
+        return min(efforts, key=lambda effort: effort.pairs)
+
+
+def exact_sample(rows: Rows, queries: Index, k: int) -> Index:
+    """Return the k nearest others of a few samples, by looking at all, to single precision."""
+    n = len(rows)
+    nearest = np.full((len(queries), k), -1, dtype=np.int32)
+    distance = np.full((len(queries), k), np.inf, dtype=np.float32)
+
+    def search(start: int, stop: int) -> None:
+        scratch = np.empty((stop - start) * _COLUMNS, dtype=np.float32)
+        for first in range(0, n, _COLUMNS):
+            last = min(first + _COLUMNS, n)
+            out = scratch[: (stop - start) * (last - first)].reshape(stop - start, last - first)
+            region_kernels.improve_lists(
+                rows.products(queries[start:stop], first, last, out),
+                queries[start:stop],
+                first,
+                rows.squares,
+                distance[start:stop],
+                nearest[start:stop],
+            )
+
+    _for_blocks(search, len(queries), _QUERIES)
+    return nearest
+
+
+def _labels(rows: Rows, centers: Singles) -> NDArray[np.int32]:
+    """Return the nearest centre of each row."""
+    squares, columns = np.einsum("ij,ij->i", centers, centers), np.ascontiguousarray(centers.T)
+    labels = np.empty(len(rows), dtype=np.int32)
+
+    def assign(start: int, stop: int) -> None:
+        out = np.empty((stop - start, len(centers)), dtype=np.float32)
+        rows.center_products(start, stop, columns, out)
+        region_kernels.nearest_centers(out, squares, labels[start:stop])
+
+    _for_blocks(assign, len(rows), _rows_at_once(len(centers)))
+    return labels
+
+
+def _rows_at_once(n_columns: int) -> int:
+    return max(16, _TILE // n_columns)
+
+
+def _for_blocks(work: Callable[[int, int], None], n: int, size: int, *, told: bool = False) -> None:
+    """Call ``work(start, stop)`` on blocks of rows that are the same however many threads there are.
+
+    A product of matrices may differ in the last digit if it is taken over other blocks.
+    """
+
+    def run(first: int, last: int) -> None:
+        for block in range(first, last):
+            work(size * block, min(n, size * (block + 1)))
+
+    with threads.libraries_on_one_thread():
+        threads.for_ranges(run, -(-n // size), told=told)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The regions that each row looks into, its own first, in compressed rows."""
+
+    starts: NDArray[np.int64]
+    regions: NDArray[np.int32]
+
+    @classmethod
+    def by(cls, rows: Rows, regions: Regions, effort: Effort) -> _Chosen:
+        n, m = len(rows), len(regions)
+        counts = np.empty(n, dtype=np.int64)
+        parts: dict[int, NDArray[np.int32]] = {}
+
+        def choose(start: int, stop: int) -> None:
+            out = np.empty((stop - start, m), dtype=np.float32)
+            chosen = np.empty((stop - start) * m, dtype=np.int32)
+            written = region_kernels.choose_regions(
+                rows.center_products(start, stop, regions.centers, out),
+                regions.squares,
+                rows.squares[start:stop],
+                np.float32(effort.weight),
+                np.float32(effort.reach),
+                min(FEWEST, m),
+                counts[start:stop],
+                chosen,
+            )
+            parts[start] = chosen[:written].copy()
+
+        _for_blocks(choose, n, _rows_at_once(m))
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return cls(starts, np.concatenate([parts[start] for start in sorted(parts)]))
+
+
+def search_regions(rows: Rows, k: int, regions: Regions, effort: Effort) -> tuple[Index, Index]:
+    """Return the order in which samples were searched, region by region, and lists of places in that order.
+
+    The lists have some more than k members, in the order of distances in single precision.
+    """
+    n = len(rows)
+    chosen = _Chosen.by(rows, regions, effort)
+    home = chosen.regions[chosen.starts[:-1]]
+    order = np.argsort(home, kind="stable").astype(np.int32)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(regions)))])
+    rows = rows.take(order)
+    width = min(k + _SPARE, n - 1)
+    lists = np.full((n, width), -1, dtype=np.int32)
+    distance = np.full((n, width), np.inf, dtype=np.float32)
+    search = _Search(rows, bounds, lists, distance)
+    with threads.libraries_on_one_thread():
+        threads.for_ranges(search.begin, len(regions))
+        for start in range(0, n, _GROUP):
+            search.look(start, order[start : start + _GROUP], chosen)
+            tick(start + _GROUP, n)
+    return order, lists
+
+
+class _Search:
+    """The search in progress: rows by region, and the lists so far."""
+
+    def __init__(self, rows: Rows, bounds: NDArray[np.int64], lists: Index, distance: Singles) -> None:
+        self.rows, self.bounds, self.lists, self.distance = rows, bounds, lists, distance
+        self._lock = threading.Lock()
+
+    def begin(self, first: int, last: int) -> None:
+        """Begin the lists of the samples of some regions with each other."""
+        for region in range(first, last):
+            start, stop = int(self.bounds[region]), int(self.bounds[region + 1])
+            if stop - start > 1:
+                samples = np.arange(start, stop, dtype=np.int32)
+                out = np.empty((stop - start, stop - start), dtype=np.float32)
+                region_kernels.improve_lists(
+                    self.rows.products(samples, start, stop, out),
+                    samples,
+                    start,
+                    self.rows.squares,
+                    self.distance[start:stop],
+                    self.lists[start:stop],
+                )
+
+    def look(self, start: int, samples: Index, chosen: _Chosen) -> None:
+        """Let the samples at the places from `start` on look into the regions they have chosen."""
+        ends = np.empty(len(self.bounds) - 1, dtype=np.int64)
+        total = int((chosen.starts[samples + 1] - chosen.starts[samples] - 1).sum())
+        grouped = np.empty(total, dtype=np.int32)
+        region_kernels.group_by_region(samples, chosen.starts, chosen.regions, 1, ends, grouped)
+        grouped += np.int32(start)
+        tiles = list(self._tiles(np.concatenate([[0], ends])))
+
+        def measure(first: int, last: int) -> None:
+            widest = max((tile[3] * (tile[2] - tile[1]) for tile in tiles[first:last]), default=0)
+            found, values = np.empty((widest, 2), dtype=np.int32), np.empty(widest, dtype=np.float32)
+            scratch = np.empty(widest, dtype=np.float32)
+            for region, a, b, size in tiles[first:last]:
+                queries, begin = grouped[a:b], int(self.bounds[region])
+                out = scratch[: (b - a) * size].reshape(b - a, size)
+                products = self.rows.products(queries, begin, begin + size, out)
+                count = region_kernels.near_pairs(
+                    products, queries, begin, self.rows.squares, self.distance, found, values
+                )
+                with self._lock:
+                    region_kernels.insert_pairs(found, values, count, self.distance, self.lists)
+
+        threads.for_ranges(measure, len(tiles))
+
+    def _tiles(self, starts: NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
+        """Yield regions with parts of the samples that look into them: region, first, last, region's size."""
+        sizes = np.diff(self.bounds)
+        for region in np.flatnonzero((np.diff(starts) > 0) & (sizes > 0)).tolist():
+            size = int(sizes[region])
+            step = max(1, _TILE // size)
+            for a in range(int(starts[region]), int(starts[region + 1]), step):
+                yield region, a, min(a + step, int(starts[region + 1])), size
