@@ -5,8 +5,8 @@ set, an absent file is a failure. Tests of readers skip where the optional packa
 (`pip install 'consilience[files]'`), those of graphs without networkx, igraph or polars, those of figures
 without matplotlib (`'consilience[plot]'`), those of cells without AnnData and MuData
 (`'consilience[h5mu]'`) or scanpy, umap-learn and igraph, the build of the documentation without Sphinx, those
-that open pages without CONSILIENCE_BROWSER or Playwright (see `browser/conftest.py`), and one test of CPU
-affinity where the system has none.
+that open pages without CONSILIENCE_BROWSER or Playwright (see `browser/conftest.py`), and tests of CPU
+affinity and of peak memory where the system does not tell.
 
 ====================  ==================================================================
 CONSILIENCE_DATA      public multi-view data sets (.mat, .npz)

@@ -1,5 +1,7 @@
 import os
+import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -120,7 +122,8 @@ def test_little_work_stays_in_the_calling_thread(n_threads, n_items, grain):
     calls = []
     with threads.limit(n_threads):
         threads.for_ranges(lambda a, b: calls.append((threading.get_ident(), a, b)), n_items, grain)
-    assert calls == [(threading.get_ident(), 0, n_items)]
+    assert {thread for thread, _, _ in calls} == {threading.get_ident()}
+    assert [item for _, a, b in calls for item in range(a, b)] == list(range(n_items))
 
 
 @pytest.mark.parametrize("n_threads", [1, 4])
@@ -198,3 +201,42 @@ def test_overlapping_limits_of_two_python_threads_leave_the_libraries_as_they_we
     other.join()
     assert meanwhile == [{1}], "the limit of the second ended with that of the first"
     assert library_threads() == before
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_ranges_take_about_a_tenth_of_a_second(n_threads):
+    took = []
+
+    def kernel(start, stop):
+        began = time.perf_counter()
+        time.sleep(0.001 * (stop - start))
+        took.append(time.perf_counter() - began)
+
+    with threads.limit(n_threads):
+        threads.for_ranges(kernel, 800)
+    assert max(took) < 0.5  # all of it is 0.8 s of work
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="the system has no such signal")
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_interrupt_is_heard_soon_and_ends_the_threads(n_threads):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    done = []
+
+    def kernel(a, b):
+        time.sleep(0.001 * (b - a))
+        done.append(b - a)
+
+    before, handler = threading.active_count(), signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.4)
+    began = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt), threads.limit(n_threads):
+            threads.for_ranges(kernel, 60_000)  # a minute of work
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert time.perf_counter() - began < 5
+    assert threading.active_count() == before and sum(done) < 30_000

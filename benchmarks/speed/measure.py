@@ -7,7 +7,8 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -19,6 +20,7 @@ import scipy
 import sklearn
 
 import consilience
+from consilience.cluster.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,38 @@ def peak_megabytes() -> float:
 
     Not what getrusage says: that is inherited from the process that started this one.
     """
-    status = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+    return memory_status("VmHWM") / 2**20
+
+
+def memory_status(field: str) -> int:
+    """Return a field of /proc/self/status in bytes: VmHWM is the peak, VmRSS what the process holds now."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field + ":"))
+
+
+def forget_peak() -> None:
+    """Let the peak begin anew from what the process holds now."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+@contextmanager
+def stage_peaks() -> Iterator[dict[str, int]]:
+    """Note what this process holds at most in each stage of the fits inside the block, in bytes."""
+    peaks: dict[str, int] = {}
+    plain = Progress.stage
+
+    @contextmanager
+    def watched(self: Progress, name: str, detail: str = "") -> Iterator[None]:
+        forget_peak()
+        with plain(self, name, detail):
+            yield
+        peaks[name] = max(peaks.get(name, 0), memory_status("VmHWM"))
+
+    Progress.stage = watched  # type: ignore[method-assign]
+    try:
+        yield peaks
+    finally:
+        Progress.stage = plain  # type: ignore[method-assign]
 
 
 def _seconds(function: Callable[[], Any]) -> float:

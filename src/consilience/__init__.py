@@ -10,7 +10,9 @@
 from importlib.metadata import version as _version
 
 from .cluster import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from .cluster.estimating import MemoryEstimate, memory_estimate
 from .cluster.saving import load
+from .config import config_context, get_config, set_config
 from .datasets import ampute, load_digits_views, make_multiview
 from .fusion import FusionResult, consistent_graph, fuse_graphs
 from .graph import EdgeSet
@@ -24,16 +26,21 @@ __all__ = [
     "EdgeSet",
     "FusionResult",
     "GraphView",
+    "MemoryEstimate",
     "PerView",
     "SimilarityGraphFusion",
     "Views",
     "__version__",
     "ampute",
+    "config_context",
     "consistent_graph",
     "fuse_graphs",
+    "get_config",
     "graph_view",
     "load",
     "load_digits_views",
     "make_multiview",
+    "memory_estimate",
     "multiplex",
+    "set_config",
 ]

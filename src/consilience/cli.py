@@ -7,8 +7,11 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
+
+from .config import as_bytes, config_context
 
 BAD_INPUT, BUG, INTERRUPTED = 2, 1, 130
 
@@ -29,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     arguments.typed = shlex.join(["consilience", *(sys.argv[1:] if argv is None else argv)])
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _settings(arguments):
             warnings.simplefilter("always")
             warnings.showwarning = _show_warning
             return int(_command(arguments.command)(arguments))
@@ -42,6 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error, arguments.debug, BAD_INPUT)
     except Exception as error:  # a bug: still one line, but say so
         return _fail(error, arguments.debug, BUG)
+
+
+def _settings(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+    """Set what holds for the run, as far as the options say."""
+    options = {"memory_limit": "max_memory", "checkpoint_dir": "checkpoint"}
+    given = {name: getattr(arguments, option, None) for name, option in options.items()}
+    return config_context(**{name: value for name, value in given.items() if value is not None})
 
 
 def _command(name: str) -> Any:
@@ -140,11 +150,17 @@ def _add_cluster(commands: Any) -> None:
         "cluster",
         help="cluster the samples in your files",
         description="Cluster samples described by several views: one file with all views, or one per view "
-        "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx, .h5ad, .h5mu).",
+        "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx, .h5ad, .h5mu, .zarr).",
         epilog="example: consilience cluster rna.csv protein.csv --clusters 4 --id-column patient",
     )
     _add_input(cluster, auto=True)
     _add_method(cluster)
+    cluster.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="DIR",
+        help="keep finished stages there until all is done: killed, the same command goes on",
+    )
     cluster.add_argument(
         "--no-write-back", action="store_true", help="write no .h5ad or .h5mu with the result in it"
     )
@@ -279,6 +295,13 @@ def _number_or_auto(text: str) -> int | str:
         raise argparse.ArgumentTypeError(f"invalid int value: {text!r} (or auto)") from None
 
 
+def _memory(text: str) -> int:
+    try:
+        return as_bytes(text, "memory")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
+
+
 def _add_input(parser: argparse.ArgumentParser, *, auto: bool = False) -> None:
     parser.usage = "%(prog)s [FILE ...] --clusters C [options]"  # all of them would fill a screen
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the views")
@@ -305,6 +328,12 @@ def _add_input(parser: argparse.ArgumentParser, *, auto: bool = False) -> None:
     )
     parser.add_argument("--use-rep", metavar="REP", help="of .h5ad, .h5mu: such as X_pca, or rna=X_pca,adt=X")
     parser.add_argument("--labels-key", metavar="NAME", help="of .h5ad, .h5mu: true labels, a column of obs")
+    parser.add_argument(
+        "--max-memory",
+        type=_memory,
+        metavar="M",
+        help="refuse at once what needs more, such as 6GiB (default: what is free)",
+    )
     parser.add_argument(
         "--max-bytes", type=int, default=8 << 30, metavar="N", help="largest file, unpacked (default: 8 GiB)"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .config import get_config
+
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 SHARE = 0.5  # of what is free; the rest is for the views, for copies that libraries make, and for others
 
@@ -25,7 +27,7 @@ def available_bytes() -> int | None:
 
 
 def require(n_bytes: float, what: str, instead: str) -> None:
-    """Raise a MemoryError if work needs more than half of the memory that is free.
+    """Raise a MemoryError if work needs more than half of the memory that is free, or than the limit set.
 
     Parameters
     ----------
@@ -43,6 +45,12 @@ def require(n_bytes: float, what: str, instead: str) -> None:
     ...
     MemoryError: A matrix of 350,000,000 x 350,000,000 needs about 888 PiB of memory, ...
     """
+    limit = get_config().memory_limit
+    if limit is not None and n_bytes > limit:
+        raise MemoryError(
+            f"{what} needs about {in_units(n_bytes)} of memory, more than the limit of {in_units(limit)}. "
+            f"{instead}"
+        )
     free = available_bytes()
     if free is not None and n_bytes > SHARE * free:
         raise MemoryError(

@@ -8,11 +8,11 @@ used from several Python threads at once, which Numba's default threading layer 
 
 from __future__ import annotations
 
-import itertools
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -21,6 +21,11 @@ from numbers import Integral
 import numba
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
+
+from .ticks import tick
+
+_AIM, _TELL = 0.1, 0.2  # seconds: how long a range should take, and how often it is told how far it is
+_FIRST = 128  # the first range of a thread is this part of its share
 
 _n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default=None)
 
@@ -112,8 +117,13 @@ def _libraries_among(n_modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def for_ranges(kernel: Callable[[int, int], object], n_items: int, grain: int = 1) -> None:
+def for_ranges(
+    kernel: Callable[[int, int], object], n_items: int, grain: int = 1, *, told: bool = False
+) -> None:
     """Call `kernel(start, stop)` on consecutive ranges that cover `range(n_items)`.
+
+    Ranges are so long as to take about a tenth of a second, by what the ranges before took: whoever presses
+    Ctrl-C need not wait for the rest, and threads end at about the same time.
 
     Parameters
     ----------
@@ -123,19 +133,93 @@ def for_ranges(kernel: Callable[[int, int], object], n_items: int, grain: int = 
         Number of items.
     grain : int, default=1
         Ranges begin at multiples of it, and fewer items than this never go to a second thread.
+    told : bool, default=False
+        Whether to tell how far it is (`ticks.tick`): for the loop that most of a stage is.
     """
     n_grains = -(-n_items // grain)
-    n_threads = min(count(), n_grains)
-    if n_threads <= 1:
+    if n_grains <= 1:
         kernel(0, n_items)
         return
-    # Some four ranges per thread even out ranges that take different times.
-    n_ranges = min(n_grains, 4 * n_threads)
-    bounds = [min(n_items, grain * (n_grains * r // n_ranges)) for r in range(n_ranges + 1)]
+    n_threads = min(count(), n_grains)
+    ranges = _Ranges(n_items, grain, n_threads)
+    if n_threads == 1:
+        for start, stop in ranges:
+            kernel(start, stop)
+            ranges.took(stop - start)
+            if told:
+                tick(stop, n_items)
+        return
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            for done in [pool.submit(kernel, a, b) for a, b in itertools.pairwise(bounds)]:
-                done.result()
+            waiting = {pool.submit(ranges.work, kernel) for _ in range(n_threads)}
+            while waiting:
+                ended, waiting = wait(waiting, timeout=_TELL if told else None, return_when=FIRST_EXCEPTION)
+                for one in ended:
+                    one.result()
+                if told:
+                    tick(ranges.n_done, n_items)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            ranges.stop()
             raise
+
+
+class _Ranges:
+    """Ranges of items, handed out one after another to any number of threads.
+
+    Parameters
+    ----------
+    n_items, grain, n_threads : int
+        As in `for_ranges`.
+    """
+
+    def __init__(self, n_items: int, grain: int, n_threads: int) -> None:
+        self.n_items, self.grain = n_items, grain
+        self.n_done = 0
+        self._next = 0
+        self._lock = threading.Lock()
+        # To begin with a small part, because nothing is known; but hardly any time is lost on small work.
+        first = -(-n_items // (_FIRST * n_threads))
+        self._size = max(grain, first)
+        # Not more than this at once, or one thread would end long before another.
+        self._longest = n_items if n_threads == 1 else max(grain, -(-n_items // (4 * n_threads)))
+        self._began = time.perf_counter()
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return self
+
+    def __next__(self) -> tuple[int, int]:
+        with self._lock:
+            start = self._next
+            if start >= self.n_items:
+                raise StopIteration
+            n_grains = max(1, min(self._size, self._longest) // self.grain)
+            self._next = min(self.n_items, start + n_grains * self.grain)
+            return start, self._next
+
+    def work(self, kernel: Callable[[int, int], object]) -> None:
+        """Run a kernel on one range after another, until there are none left."""
+        try:
+            for start, stop in self:
+                began = time.perf_counter()
+                kernel(start, stop)
+                self._learn(stop - start, time.perf_counter() - began)
+        except BaseException:
+            self.stop()
+            raise
+
+    def took(self, n_items: int) -> None:
+        """Say that a range is done; for a single thread, which has no time but for its ranges."""
+        now = time.perf_counter()
+        self._learn(n_items, now - self._began)
+        self._began = now
+
+    def _learn(self, n_items: int, seconds: float) -> None:
+        with self._lock:
+            self.n_done += n_items
+            wanted = n_items * _AIM / max(seconds, 1e-9)
+            self._size = int(min(max(wanted, self.grain), 8 * max(n_items, self.grain)))
+
+    def stop(self) -> None:
+        """Hand out no more."""
+        with self._lock:
+            self._next = self.n_items

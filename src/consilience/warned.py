@@ -7,17 +7,31 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
 _HERE = str(Path(__file__).parent)
-_kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 
 
-def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn, and name the first line outside of this package and of scikit-learn's wrappers around `fit`."""
+@dataclass(frozen=True)
+class Told:
+    """A warning of ours: its text, and what kind of warning it is."""
+
+    text: str
+    category: type[Warning]
+
+
+_kept: ContextVar[list[Told] | None] = ContextVar("kept", default=None)
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasting: bool = True) -> None:
+    """Warn, and name the first line outside of this package and of scikit-learn's wrappers around `fit`.
+
+    `lasting`: whether it is about the result, and so to be kept with it, or about this one run.
+    """
     kept = _kept.get()
-    if kept is not None:
-        kept.append(str(message))
+    if kept is not None and lasting:
+        kept.append(Told(str(message), type(message) if isinstance(message, Warning) else category))
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
@@ -25,14 +39,19 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
 
 
 @contextmanager
-def keep_warnings() -> Iterator[list[str]]:
-    """Give a list that gets the text of every warning of ours inside the block, beside its being shown."""
-    told: list[str] = []
+def keep_warnings() -> Iterator[list[Told]]:
+    """Give a list that gets every warning of ours inside the block, beside its being shown."""
+    told: list[Told] = []
     token = _kept.set(told)
     try:
         yield told
     finally:
         _kept.reset(token)
+
+
+def kept_so_far() -> tuple[Told, ...]:
+    """Return what the innermost `keep_warnings` has kept up to now."""
+    return tuple(_kept.get() or ())
 
 
 def _is_ours(file: str) -> bool:

@@ -526,6 +526,7 @@ def test_every_class_of_the_table_is_tested_here():
         "Rescaling",
     }  # in those that predict
     tested |= {"EdgeKernel", "Standardization"}
+    tested |= {"Hearing", "SpectralEmbedding"}  # in test_checkpoints.py
     spaces = {"Dense", "Sparse", "Metric", "Gower", "NanEuclidean", "Precomputed", "GraphDistance", "Seen"}
     assert set(CLASSES) == tested & set(CLASSES) | {f"{name}Space" for name in (*spaces, "Remembering")}
 
@@ -749,7 +750,7 @@ def test_a_file_of_format_1_made_by_hand_is_read(parts, tmp_path):
 
 def test_there_is_one_version_of_the_format():
     """Who adds another keeps this test's twin above for each, and says in the docs what changed."""
-    assert container.FORMAT_VERSION == 1
+    assert container.MODEL.version == 1
 
 
 # Reading what is no model.

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from tests.cluster.checks import failed_checks
 
-from consilience import Views, cluster, make_multiview, memory
+from consilience import Views, cluster, config_context, make_multiview, memory
 from consilience.cluster import systems
 from consilience.neighbors.features import DenseSpace
 from consilience.testing import assert_same_partition, check_multiview_estimator
@@ -34,6 +34,7 @@ COMMON = {
 TAKES_MISSING = {"Average", "SGF", "DGF"}
 NEEDS_DISTANCES = {"DGF-0", "MCGC", "MVGL", "SNF"}
 DENSE = {"MCGC", "RMSC", "SNF"}
+ESTIMATED = {"SGF", "DGF", "Average"}  # see test_estimating.py
 FEATURES_ONLY = {"Concatenated"}
 
 
@@ -208,7 +209,14 @@ def test_they_refuse_what_does_not_fit_into_memory_before_they_begin(name, sampl
         systems()[name](n_clusters=3).fit(sample.views)
 
 
-@pytest.mark.parametrize("name", sorted(set(systems()) - DENSE - {"MVGL"}))
+@pytest.mark.parametrize("name", sorted(DENSE | {"MVGL"}))
+def test_they_keep_to_a_limit_that_is_set(name, sample):
+    with config_context(memory_limit=1000):
+        with pytest.raises(MemoryError, match=r"needs about .*more than ."):
+            systems()[name](n_clusters=3).fit(sample.views)
+
+
+@pytest.mark.parametrize("name", sorted(set(systems()) - DENSE - ESTIMATED - {"MVGL"}))
 def test_the_others_do_not_ask(name, sample, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
     assert_same_partition(systems()[name](n_clusters=3, random_state=0).fit(sample.views).labels_, sample.y)

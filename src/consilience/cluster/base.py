@@ -5,20 +5,18 @@ from __future__ import annotations
 import logging
 import os
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from .. import threads
-from ..neighbors import resolve_metrics, takes_missing_cells
-from ..neighbors.scaling import (
-    thinned,
-    without_standing_apart,
-)
+from ..config import get_config
+from ..neighbors import SEARCHES, resolve_metrics, takes_missing_cells
 from ..views import Views
 from ..warned import keep_warnings
 from .checks import check_choice, check_count, is_positive_integer
@@ -26,10 +24,13 @@ from .prepared import PreparedViews, SharedViews, views_for
 from .preparing import prepare_views
 from .progress import Progress
 
+if TYPE_CHECKING:
+    from .checkpoints import Checkpoints
+    from .sizes import FitSize
+
 logger = logging.getLogger(__name__)
 
 SCALES = ("none", "auto", "standard")
-NEIGHBOR_SEARCHES = ("exact",)
 # n_neighbors="auto": so much of the mean cluster size, within these bounds.
 SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
 USUAL_CLUSTERS = 8  # the default; what n_neighbors="auto" goes by while the number is not known
@@ -58,7 +59,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     n_neighbors: int | Literal["auto"] = "auto"
     metric: Any = "auto"
     scale: str = "none"
-    neighbor_search: str = "exact"
+    neighbor_search: Literal["auto", "exact", "approximate"] = "auto"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: bool = False
@@ -66,6 +67,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     _ends_with_graph: ClassVar[bool] = False  # whether it comes to one graph and clusters that, in any way
     _takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
     _takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
+    _resumes: ClassVar[bool] = False  # whether its stages can go on from a checkpoint
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
@@ -127,7 +129,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             shared = shared.known_as(views)
         with keep_warnings() as told:
             progress = self._fit_checked(views, shared)
-        self.warnings_ = tuple(dict.fromkeys(told))
+        self.warnings_ = tuple(dict.fromkeys(one.text for one in told))
         self.params_ = self.get_params(deep=False)
         self.n_features_in_ = views.shape[1]
         self.view_names_ = np.array(views.names, dtype=object)
@@ -138,16 +140,58 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(views.feature_names[0], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        if progress.checkpoints is not None:
+            progress.checkpoints.remove()
 
     def _fit_checked(self, views: Views, shared: SharedViews | None) -> Progress:
         """Check the parameters, then fit; return what was timed."""
         self._check_parameters(views)
         with threads.limit(self.n_jobs):
-            progress = Progress(self._n_stages(views), bool(self.verbose))
-            with progress.stage("prepare"):
-                prepared = self._prepare(views) if shared is None else shared.prepared_for(self)
-            self._fit_views(prepared, check_random_state(self.random_state), progress)
+            expected = self._look_ahead(views)
+            random_state = check_random_state(self.random_state)
+            checkpoints = self._open_checkpoints(views, shared, random_state)
+            progress = Progress(self._n_stages(views), bool(self.verbose), expected, checkpoints)
+            try:
+                with progress.stage("prepare"):
+                    prepared = self._prepare(views) if shared is None else shared.prepared_for(self)
+                self._fit_views(
+                    prepared, random_state if checkpoints is None else checkpoints.random_state, progress
+                )
+            except BaseException:
+                if checkpoints is not None:
+                    checkpoints.leave()
+                raise
         return progress
+
+    def _look_ahead(self, views: Views) -> Sequence[tuple[str, float]]:
+        """Raise a MemoryError if the fit would need too much; return what share of the work each stage is."""
+        size = self._size(views)
+        if size is None:
+            return ()
+        from .expecting import expected_costs  # only now: they know this module
+        from .remedies import require_memory
+
+        require_memory(size, type(self).__name__)
+        return expected_costs(size)
+
+    def _open_checkpoints(
+        self, views: Views, shared: SharedViews | None, random_state: np.random.RandomState
+    ) -> Checkpoints | None:
+        """Return where stages keep what they find, if that is asked for."""
+        folder = get_config().checkpoint_dir
+        if folder is None:
+            return None
+        if not self._resumes:
+            logger.info("%s has no stages to resume: no checkpoints are written", type(self).__name__)
+            return None
+        from .checkpoints import open_checkpoints  # only now: it knows all classes that a file may hold
+
+        fingerprint = views.fingerprint() if shared is None else shared.fingerprint
+        return open_checkpoints(folder, self, fingerprint, random_state)
+
+    def _size(self, views: Views) -> FitSize | None:
+        """Return how large the fit is, if its need of memory and time can be told from that."""
+        return None
 
     @abstractmethod
     def _fit_views(
@@ -168,16 +212,17 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         if c > n:
             raise ValueError(f"There are fewer samples (n_samples={n}) than clusters (n_clusters={c}).")
         check_choice("scale", self.scale, SCALES)
-        check_choice("neighbor_search", self.neighbor_search, NEIGHBOR_SEARCHES)
+        check_choice("neighbor_search", self.neighbor_search, SEARCHES)
         self.n_neighbors_ = self._resolve_n_neighbors(n)
-        parts = _seen_parts(views)
-        if self.scale == "auto":  # what will be rescaled does not say what the view is
-            parts = [
-                part if square or encoding is not None else without_standing_apart(thinned(part))
-                for part, square, encoding in zip(parts, views.pairwise, views.encodings, strict=True)
-            ]
         kinds = [None if encoding is None else encoding.kinds for encoding in views.encodings]
-        self.metrics_ = resolve_metrics(self.metric, parts, views.names, kinds, views.graphs)
+        seen = [rows if rows is None or rows.any() else None for rows in map(views.seen, views.names)]
+        rescaled = [
+            self.scale == "auto" and not square and encoding is None
+            for square, encoding in zip(views.pairwise, views.encodings, strict=True)
+        ]
+        self.metrics_ = resolve_metrics(
+            self.metric, views.arrays, views.names, kinds, views.graphs, seen=seen, rescaled=rescaled
+        )
         for i, metric in enumerate(self.metrics_):
             if not takes_missing_cells(metric):
                 views.check_cells(i)
@@ -221,9 +266,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         k = self.n_neighbors
         if isinstance(k, str):
             check_choice("n_neighbors", k, ("auto",), "an integer")
-            c = USUAL_CLUSTERS if self.n_clusters == "auto" else self.n_clusters
-            wanted = SHARE_OF_CLUSTER * n / c
-            return min(n - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))
+            return auto_neighbors(n, USUAL_CLUSTERS if self.n_clusters == "auto" else self.n_clusters)
         if not is_positive_integer(k):
             raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
         if k >= n:
@@ -235,11 +278,11 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
 
     def _preparation(self) -> Any:
         """Return all that `_prepare` depends on beside the views."""
-        return self.metrics_, self.scale
+        return self.metrics_, self.scale, self.neighbor_search
 
     def _prepare(self, views: Views) -> PreparedViews:
         """Make a space of each view, leaving out those that say nothing."""
-        return prepare_views(views, self.metrics_, self.scale)
+        return prepare_views(views, self.metrics_, self.scale, self.neighbor_search)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")  # a parameter such as `lambda_` is no sign of a fit
@@ -250,10 +293,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _seen_parts(views: Views) -> list[Any]:
-    """Return the views without the rows that stand for samples they have not seen."""
-    seen = [views.seen(i) for i in range(views.n_views)]
-    return [
-        array if rows is None or not rows.any() else array[rows]
-        for array, rows in zip(views.arrays, seen, strict=True)
-    ]
+def auto_neighbors(n_samples: int, n_clusters: int) -> int:
+    """Return the number of neighbours that "auto" stands for."""
+    wanted = SHARE_OF_CLUSTER * n_samples / n_clusters
+    return min(n_samples - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))

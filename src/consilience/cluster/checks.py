@@ -37,7 +37,7 @@ def check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "")
 
 def check_range(array: Any, metric: str, name: str) -> None:
     """Raise a ValueError if squared Euclidean distances between rows may exceed the largest number."""
-    if metric != "euclidean":
+    if metric != "euclidean" or array.dtype.itemsize < 8:  # squares of smaller numbers always fit
         return
     values = array.data if sparse.issparse(array) else array
     least, largest = float(values.min(initial=0.0)), float(values.max(initial=0.0))

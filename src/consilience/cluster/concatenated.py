@@ -152,7 +152,7 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
         return metrics[0]
 
     def _preparation(self) -> Any:
-        return self.metrics_, self.scale, bool(self.balance)
+        return self.metrics_, self.scale, bool(self.balance), self.neighbor_search
 
     def _prepare(self, views: Views) -> PreparedViews:
         # Views are looked at one by one for whether they say anything, which is when their rows differ: even
@@ -169,7 +169,9 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
             x = Scaling.standard(x)(x)
         if self.balance:
             self._balance(x, [array.shape[1] for array in arrays], alone)
-        space = as_space(x, metrics[0], name=_NAME, sample_ids=views.sample_ids)
+        space = as_space(
+            x, metrics[0], name=_NAME, sample_ids=views.sample_ids, search=self.neighbor_search
+        )
         if space.is_constant():
             raise ValueError(
                 f"By the metric {metric_label(metrics[0])!r} all samples look the same in all views "

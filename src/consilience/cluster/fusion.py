@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -24,7 +25,8 @@ from .id_order import fusion_put_back, inverse, lists_put_back
 from .placing import PlacingClusterer
 from .prepared import PreparedViews, expand
 from .progress import Progress
-from .weighing import judge_views, warn_about
+from .sizes import FitSize
+from .weighing import Hearing, judge_views, warn_about
 
 PAPER: Mapping[str, Any] = MappingProxyType(
     {
@@ -69,7 +71,10 @@ class GraphFusion(PlacingClusterer):
 
     def _choose_views(
         self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews, progress: Progress
-    ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
+    ) -> Hearing:
+        return progress.run("agreement", lambda: self._listen(neighbors, prepared))
+
+    def _listen(self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews) -> Hearing:
         """Leave out the views that agree with nobody; set what the others count, and their rows."""
         v = len(prepared.taking_part)
         self._weights = self._given_weights[prepared.taking_part]
@@ -77,46 +82,42 @@ class GraphFusion(PlacingClusterer):
         self.view_agreement_, self.view_reliability_ = np.full((v, v), np.nan), np.full(v, np.nan)
         self.agreement_: Agreement | None = None
         self._keep_lists(neighbors, prepared)
-        with progress.stage("agreement"):
-            if self._by_agreement or self.row_weights == "agreement":
-                neighbors, prepared = self._weigh(neighbors, prepared)
+        hearing = Hearing.of_all(len(neighbors), prepared.n_samples)
+        if self._by_agreement or self.row_weights == "agreement":
+            hearing = self._weigh(neighbors, prepared)
+        prepared = hearing.views(prepared)
         rows = self._rows if prepared.mask is None else np.where(prepared.mask, self._rows, np.nan)
         self.row_reliability_ = prepared.expand(rows, np.nan)
-        return neighbors, prepared
+        return hearing
 
     def _keep_lists(self, lists: list[NDArray[Any]], prepared: PreparedViews) -> None:
         """Keep each view's neighbours, of views left out too: who was near whom is what they disagree on."""
         own = iter(lists)
         self.neighbors_ = tuple(next(own) if part else None for part in prepared.taking_part)
 
-    def _weigh(
-        self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews
-    ) -> tuple[list[NDArray[np.int32]], PreparedViews]:
+    def _weigh(self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews) -> Hearing:
         """Weigh views and rows by agreement, as far as that is asked for."""
         judged = judge_views(neighbors, prepared)
         self._keep_lists(judged.lists, prepared)
         self.agreement_ = judged.between
         self.view_agreement_ = prepared.expand(prepared.expand(judged.between.shares, np.nan).T, np.nan)
         self.view_reliability_ = prepared.expand(judged.each.values)
-        heard = np.ones(len(neighbors), dtype=bool)
+        hearing = Hearing.of_all(len(neighbors), prepared.n_samples)
         if self._by_agreement:
             warn_about(judged, prepared)
-            heard = judged.weights > 0
-            self._weights = judged.weights[heard]
-            prepared = prepared if heard.all() else prepared.only(heard)
-            neighbors = [one for one, kept in zip(judged.where_needed(neighbors), heard, strict=True) if kept]
-            self._rows = self._rows[:, heard]
+            hearing = judged.hearing
+            self._weights = judged.weights[hearing.heard]
+            self._rows = self._rows[:, hearing.heard]
         if self.row_weights == "agreement":
-            self._rows = judged.rows(heard, prepared.mask)
+            self._rows = judged.rows(hearing.heard, hearing.views(prepared).mask)
         if self._by_agreement:
-            self._rows = judged.doubted(self._rows, heard)
-        return neighbors, prepared
+            self._rows = judged.doubted(self._rows, hearing.heard)
+        return hearing
 
     def _unify(self, weights: Floats, edges: EdgeSet, prepared: PreparedViews) -> Floats:
-        starts, ends = edges.rows, edges.indices
         trust = None
         if np.any(self._rows != 1):
-            trust = np.stack([view[starts] * view[ends] for view in np.ascontiguousarray(self._rows.T)])
+            trust = edges.product_of_ends(self._rows, weights.dtype)
         problem = pose(
             weights,
             beta=self.beta,
@@ -125,6 +126,7 @@ class GraphFusion(PlacingClusterer):
             seen=edges.seen,
             trust=trust,
             names=prepared.names,
+            overwrite_weights=True,
         )
         self._taking_part = prepared.taking_part
         self.fusion_ = learn_consistent_graph(problem, self._schedule(), edges, self._kind)
@@ -176,6 +178,9 @@ class GraphFusion(PlacingClusterer):
     @abstractmethod
     def _similarity(self, fused: Floats) -> Floats:
         """Return the unified similarities from what the fusion gave, for the edges of the fit or others."""
+
+    def _size(self, views: Views) -> FitSize:
+        return replace(super()._size(views), method="fusion", weighs_rows=self.row_weights == "agreement")
 
     def _schedule(self) -> Schedule:
         return Schedule(

@@ -80,17 +80,14 @@ class GraphClusterer(KMeansClusterer):
         if self.assign_labels == "leiden":
             self._find_communities(random_state, progress)
             return
-        with progress.stage("spectral"):
-            embedding = self._embed(random_state)
+        embedding = progress.run("spectral", lambda: self._embed(random_state))
         if self.n_clusters == "auto":
             progress.n_stages += 1
-            with progress.stage("selection"):
-                embedding = self._select(embedding, random_state)
-        with progress.stage("labels"):
-            if self.assign_labels == "cluster_qr":
-                self.labels_ = assign_cluster_qr(embedding, self.n_clusters_)
-            else:
-                self.labels_ = self._read_labels(embedding, random_state)
+            wide = embedding
+            embedding = progress.run(
+                "selection", lambda: self._select(wide, random_state), done_with=["spectral"]
+            )
+        self.labels_ = progress.run("labels", lambda: self._label(embedding, random_state))
         self._keep_embedding(embedding)
 
     def _embed(self, random_state: Any) -> SpectralEmbedding:
@@ -98,6 +95,12 @@ class GraphClusterer(KMeansClusterer):
         if self.n_clusters == "auto":
             return embedding_for(self.graph_, self.max_clusters, random_state)
         return spectral_embedding(self.graph_, self.n_clusters_, random_state=random_state)
+
+    def _label(self, embedding: SpectralEmbedding, random_state: Any) -> NDArray[np.intp]:
+        """Read the labels off the embedding."""
+        if self.assign_labels == "cluster_qr":
+            return assign_cluster_qr(embedding, self.n_clusters_)
+        return self._read_labels(embedding, random_state)
 
     def _select(self, embedding: SpectralEmbedding, random_state: Any) -> SpectralEmbedding:
         """Choose the number of clusters; return the embedding for it."""
@@ -112,16 +115,19 @@ class GraphClusterer(KMeansClusterer):
 
     def _find_communities(self, random_state: Any, progress: Progress) -> None:
         """Cluster `graph_` by Leiden; the embedding is for looking at it only."""
-        with progress.stage("labels"):
-            self.labels_ = leiden_communities(self.graph_, self.resolution, random_state=random_state)
+        self.labels_ = progress.run(
+            "labels", lambda: leiden_communities(self.graph_, self.resolution, random_state=random_state)
+        )
         found = int(self.labels_.max()) + 1
         if self.n_clusters == "auto":
             width = min(found, int(self.max_clusters))
         else:
             width = int(self.n_clusters)
         self.n_clusters_ = found
-        with progress.stage("spectral"):
-            embedding = spectral_embedding(self.graph_, width, warn=False, random_state=random_state)
+        embedding = progress.run(
+            "spectral",
+            lambda: spectral_embedding(self.graph_, width, warn=False, random_state=random_state),
+        )
         self._keep_embedding(embedding)
 
     def _keep_embedding(self, embedding: SpectralEmbedding) -> None:

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import threads
 from ..graph import EdgeKernel, EdgeSet, expected_values
-from ..neighbors import RememberingSpace, Space
+from ..neighbors import Space
+from ..neighbors.approximate import forget, plain
 from ..neighbors.kernels import mark_largest
 from ..neighbors.scaling import Scaling
 from ..neighbors.spaces import CompressedRows
@@ -30,9 +31,11 @@ from .id_order import graph_put_back, id_order, inverse
 from .incoming import NewSamples, ViewForm, forms_of, read_new_samples
 from .prepared import PreparedViews, SharedViews
 from .progress import Progress
+from .sizes import FitSize, view_sizes
 from .spectral import canonical_labels
 from .unified import Floats, UnifiedGraphClusterer
 
+_MANY = 10_000_000  # values on edges from which on single precision does
 _BLOCK = 1 << 15  # new samples at a time: their edges take some ten to hundred megabytes
 
 
@@ -111,6 +114,18 @@ class PlacingClusterer(UnifiedGraphClusterer):
     def _completes(self) -> bool:
         return self.missing == "complete"
 
+    def _size(self, views: Views) -> FitSize:
+        return FitSize(
+            n_samples=views.n_samples,
+            views=view_sizes(views, self.metrics_),
+            n_neighbors=self.n_neighbors_,
+            n_vectors=int(self.max_clusters) if self.n_clusters == "auto" else self.n_clusters_,
+            method="average",
+            search=self.neighbor_search,
+            n_threads=threads.count(),
+            missing=views.mask is not None and not views.mask.all(),
+        )
+
     @abstractmethod
     def _unify_edges(self, weights: Floats, seen: NDArray[np.bool_] | None, trust: Floats | None) -> Floats:
         """Return the unified similarities on edges, of the fit or new ones, from the views' (v, n_edges).
@@ -147,16 +162,24 @@ class PlacingClusterer(UnifiedGraphClusterer):
         self, neighbors: list[NDArray[np.int32]], prepared: PreparedViews
     ) -> tuple[EdgeSet, Floats]:
         edges = EdgeSet.union(neighbors, prepared.mask)
-        judged = [None] * len(prepared.spaces) if edges.seen is None else list(edges.seen)
-        weights, kernels = [], []
-        for space, seen in zip(prepared.spaces, judged, strict=True):
+        v = len(prepared.spaces)
+        judged = [None] * v if edges.seen is None else list(edges.seen)
+        precision = np.float32 if v * edges.n_edges > _MANY else np.float64
+        stacked = np.empty((v, edges.n_edges), dtype=precision)
+        kernels = []
+        for space, seen, weights in zip(prepared.spaces, judged, stacked, strict=True):
             values = space.on_edges(edges)
             kernels.append(self._edge_kernel(space.kind, values, seen))
-            weights.append(kernels[-1](values, seen))
-        stacked = np.stack(weights)
-        self._fitted_views = _fitted_views(prepared, kernels, self._units(stacked, edges.seen))
-        self._fitted_mask, self._fitted_trust = prepared.mask, self._row_trust()
+            kernels[-1](values, seen, out=weights)
+            forget(space)
+        self._fitted_kernels, self._fitted_units = tuple(kernels), self._units(stacked, edges.seen)
+        self._fitted_trust = self._row_trust()
         return edges, stacked
+
+    def _keep_views(self, prepared: PreparedViews) -> None:
+        self._fitted_views = _fitted_views(prepared, self._fitted_kernels, self._fitted_units)
+        self._fitted_mask = prepared.mask
+        del self._fitted_kernels, self._fitted_units
 
     def _fit_checked(self, views: Views, shared: SharedViews | None) -> Progress:
         order = id_order(views)
@@ -287,10 +310,10 @@ class PlacingClusterer(UnifiedGraphClusterer):
 
 
 def _fitted_views(
-    prepared: PreparedViews, kernels: list[EdgeKernel], units: Floats
+    prepared: PreparedViews, kernels: tuple[EdgeKernel, ...], units: Floats
 ) -> tuple[FittedView, ...]:
     """Return what is kept of each view that takes part."""
-    spaces = [space.space if isinstance(space, RememberingSpace) else space for space in prepared.spaces]
+    spaces = [plain(space) for space in prepared.spaces]
     numbers = np.flatnonzero(prepared.taking_part).tolist()
     scalings = prepared.scalings or (Scaling(),) * len(spaces)
     parts = zip(numbers, spaces, scalings, kernels, units.tolist(), strict=True)

@@ -17,7 +17,9 @@ from .prepared import PreparedViews
 logger = logging.getLogger(__name__)
 
 
-def prepare_views(views: Views, metrics: tuple[Any, ...], scale: str) -> PreparedViews:
+def prepare_views(
+    views: Views, metrics: tuple[Any, ...], scale: str, search: str = "exact"
+) -> PreparedViews:
     """Make a space of each view, leaving out those that say nothing.
 
     Parameters
@@ -28,6 +30,8 @@ def prepare_views(views: Views, metrics: tuple[Any, ...], scale: str) -> Prepare
         What each is measured by, resolved.
     scale : {"none", "auto", "standard"}
         Which features to rescale.
+    search : {"exact", "approximate", "auto"}, default="exact"
+        How neighbours are found.
     """
     spaces: list[Space | None] = []
     scalings: list[Scaling] = []
@@ -42,7 +46,15 @@ def prepare_views(views: Views, metrics: tuple[Any, ...], scale: str) -> Prepare
         array = scaling(array)
         check_range(array, metrics[i], name)
         kinds = None if encoding is None else encoding.kinds
-        space = as_space(array, metrics[i], name=name, seen=seen, sample_ids=views.sample_ids, kinds=kinds)
+        space = as_space(
+            array,
+            metrics[i],
+            name=name,
+            seen=seen,
+            sample_ids=views.sample_ids,
+            kinds=kinds,
+            search=search,
+        )
         constant = space.is_constant()
         spaces.append(None if constant else space)
         scalings += [] if constant else [scaling]
@@ -72,12 +84,11 @@ def _scaling(array: Any, views: Views, i: int, metric: Any, scale: str) -> Scali
     # Codes have no scale, and Gower's distance has its own.
     if is_precomputed(metric) or metric == "gower" or views.encodings[i] is not None:
         return Scaling()
-    rows = array if seen is None else array[seen]
     if scale == "standard":
-        return Scaling.standard(rows)
+        return Scaling.standard(array, seen)
     if scale == "auto":
         check_range(array, metric, name)
-        plan = plan_rescaling(rows, metric)
+        plan = plan_rescaling(array, metric, seen)
         if plan is not None and len(plan.features):
             told = _told(plan, views.feature_names[i])
             warn(f"View {name!r} {told} Pass scale='none' to leave it as it is.")

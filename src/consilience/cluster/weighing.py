@@ -26,6 +26,45 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
+class Hearing:
+    """Which of the views that take part are heard, and where.
+
+    Attributes
+    ----------
+    heard : ndarray of bool of shape (v,)
+        Which of them have a say.
+    needed : ndarray of bool of shape (v,)
+        Which are heard only because there are samples that no view has seen which is relied on.
+    lost : ndarray of bool of shape (n,)
+        Which samples these are.
+    """
+
+    heard: NDArray[np.bool_]
+    needed: NDArray[np.bool_]
+    lost: NDArray[np.bool_]
+
+    @classmethod
+    def of_all(cls, n_views: int, n_samples: int) -> Hearing:
+        """Hear every view everywhere."""
+        return cls(
+            np.ones(n_views, dtype=bool), np.zeros(n_views, dtype=bool), np.zeros(n_samples, dtype=bool)
+        )
+
+    def views(self, prepared: PreparedViews) -> PreparedViews:
+        """Return the views that are heard."""
+        return prepared if self.heard.all() else prepared.only(self.heard)
+
+    def lists(self, neighbors: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+        """Return their neighbours, in views that are only needed those of the samples they are needed for."""
+        own = np.arange(len(self.lost), dtype=np.int32)[:, None]
+        return [
+            np.where(self.lost[:, None], one, own) if needed else one
+            for one, heard, needed in zip(neighbors, self.heard, self.needed, strict=True)
+            if heard
+        ]
+
+
+@dataclass(frozen=True, eq=False)
 class JudgedViews:
     """What the views that take part say about each other.
 
@@ -60,13 +99,10 @@ class JudgedViews:
         lists = [one for one, kept in zip(self.lists, heard, strict=True) if kept]
         return row_reliability(lists, self.between.only(heard), mask)
 
-    def where_needed(self, neighbors: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
-        """Return the neighbours, in views that are only needed those of the samples they are needed for."""
-        own = np.arange(len(self.lost), dtype=np.int32)[:, None]
-        return [
-            np.where(self.lost[:, None], one, own) if needed else one
-            for one, needed in zip(neighbors, self.needed, strict=True)
-        ]
+    @property
+    def hearing(self) -> Hearing:
+        """Who is heard, and where."""
+        return Hearing(self.weights > 0, self.needed, self.lost)
 
     def doubted(self, rows: NDArray[np.float64], heard: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the trust in rows, next to none in what views that are only needed say of other samples."""

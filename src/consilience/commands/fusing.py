@@ -25,8 +25,11 @@ def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
         random_state=arguments.seed,
         verbose=not arguments.json,
     )
-    with collected_warnings() as told:
-        model.fit(views)
+    try:
+        with collected_warnings() as told:
+            model.fit(views)
+    except MemoryError as error:
+        raise MemoryError(_as_options(str(error))) from None
     told = [_as_options(message) for message in told]
     for message in told:
         warnings.warn(message, stacklevel=2)
@@ -34,9 +37,13 @@ def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
 
 
 def _as_options(message: str) -> str:
-    """Turn the advice of a warning, which speaks of parameters, into that for the command."""
+    """Turn the advice of the library, which speaks of parameters, into that for the command."""
     for parameter, option in (
         ("view_weights='uniform'", "--view-weights uniform"),
+        ("row_weights='uniform'", "--row-weights uniform"),
+        ("n_neighbors=", "--neighbors "),
+        ("n_clusters=", "--clusters "),
+        ("n_jobs=1", "NUMBA_NUM_THREADS=1"),
         ("scale='none'", "--scale none"),
         ("Pass n_clusters", "Pass --clusters"),
         (" Raise max_clusters.", " Pass --clusters to have more."),

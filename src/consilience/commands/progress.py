@@ -32,16 +32,3 @@ class Bar:
         if self.visible:
             sys.stderr.write("\r" + " " * 78 + "\r")
             sys.stderr.flush()
-
-
-def clock(seconds: float) -> str:
-    """Return a time as people read it off a clock.
-
-    Examples
-    --------
-    >>> clock(42.7), clock(3725)
-    ('0:42', '1:02:05')
-    """
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

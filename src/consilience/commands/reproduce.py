@@ -17,6 +17,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from ..cluster.progress import clock
 from ..reproduction import figures, findings, page
 from ..reproduction.definitions import Paper, load_paper
 from ..reproduction.experiments import EXPERIMENTS, Row
@@ -29,7 +30,7 @@ from ..reproduction.work import Laboratory
 from ..reproduction.writing import write_in_place
 from ..versions import versions
 from .output import write_json, write_table
-from .progress import Bar, clock
+from .progress import Bar
 from .tables import bold, show, show_table
 
 RESULTS, MARKER = "results", "protocol.txt"  # what in --out makes it ours, and resumable

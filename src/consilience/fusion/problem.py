@@ -101,6 +101,7 @@ def pose(
     seen: Seen | None = None,
     trust: ArrayLike | None = None,
     names: Sequence[str] | None = None,
+    overwrite_weights: bool = False,
 ) -> FusionProblem:
     """Check the model's data, scale each view's row, and return the problem.
 
@@ -120,6 +121,8 @@ def pose(
         The scaling of a view's row does not depend on how much it is trusted on the edges that it judges.
     names : sequence of str, default=None
         For messages; ``view_0, view_1, ...`` by default.
+    overwrite_weights : bool, default=False
+        Whether `weights` may be changed: that saves a copy.
 
     Returns
     -------
@@ -156,11 +159,13 @@ def pose(
         seen = None if seen.all() else seen
     _check_edge_weights(weights, names)
     # The largest weight is taken out first: sums of very large or small numbers may not be finite.
-    weights = weights / weights.max(axis=1, keepdims=True)
+    largest = weights.max(axis=1, keepdims=True)
+    weights = np.divide(weights, largest, out=weights if overwrite_weights else None)
     shares = np.ones(v) if seen is None else seen.mean(axis=1)
     shares /= weights.sum(axis=1, dtype=np.float64)
+    weights *= shares.astype(weights.dtype)[:, None]
     return FusionProblem(
-        weights=weights * shares.astype(weights.dtype)[:, None],
+        weights=weights,
         view_weights=check_view_weights(view_weights, names),
         beta=check_penalty("beta", beta),
         gamma=check_penalty("gamma", gamma),

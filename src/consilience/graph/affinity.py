@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import threads
+
 Floats = NDArray[np.floating[Any]]
 Seen = NDArray[np.bool_]
+_BLOCK = 1 << 15  # values at a time: they stay in the cache
+_MANY = 1 << 22  # values from which on sums are taken block by block, to other last digits
 
 
 def standardize(squared: Floats, seen: Seen | None = None) -> Floats:
@@ -58,9 +63,10 @@ class Standardization:
         if not len(judged):
             return cls(0, 1.0, 0.0)
         exponent = -int(np.frexp(judged.max())[1])
-        values = np.ldexp(judged, exponent)  # nothing is rounded
-        mean = float(values.mean())
-        deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+        # Of powers of two nothing is rounded.
+        mean = _mean(lambda part: np.ldexp(part, exponent), judged)
+        squares = _sum(lambda part: np.square(np.ldexp(part, exponent) - mean), judged)
+        deviation = float(np.sqrt(squares / (len(judged) - 1))) if len(judged) > 1 else 0.0
         # Equal distances may differ in the last digits; that is no deviation to divide by.
         return cls(exponent, mean, 0.0 if deviation <= 1e-12 * mean else deviation)
 
@@ -108,8 +114,18 @@ class EdgeKernel:
         standard = Standardization.of(values, seen)
         return cls(standard=standard, sigma=mean_root(standard.applied(values, seen), seen))
 
-    def __call__(self, values: Floats, seen: Seen | None = None) -> Floats:
-        """Return the weights, 0 where a value is not seen."""
+    def __call__(self, values: Floats, seen: Seen | None = None, out: Floats | None = None) -> Floats:
+        """Return the weights, 0 where a value is not seen; in `out`, if that is given."""
+        result = np.empty_like(values) if out is None else out
+
+        def weigh(start: int, stop: int) -> None:
+            here = slice(start, stop)
+            result[here] = self._weights(values[here], None if seen is None else seen[here])
+
+        threads.for_ranges(weigh, len(values), _BLOCK)
+        return result
+
+    def _weights(self, values: Floats, seen: Seen | None) -> Floats:
         if self.typical is not None:
             apart = 1.0 / (1.0 + values / self.typical)
             values = apart if seen is None else np.where(seen, apart, 0.0)
@@ -133,7 +149,7 @@ def gaussian_similarity(standardized: Floats, seen: Seen | None = None) -> Float
 def mean_root(standardized: Floats, seen: Seen | None = None) -> float:
     """Return the mean square root of the values on the edges that are seen; 1 if it is 0."""
     judged = standardized if seen is None else standardized[seen]
-    return (float(np.sqrt(judged).mean()) if len(judged) else 0.0) or 1.0
+    return (_mean(np.sqrt, judged) if len(judged) else 0.0) or 1.0
 
 
 def fused_similarity(fused: Floats, sigma: float | None = None) -> Floats:
@@ -143,12 +159,36 @@ def fused_similarity(fused: Floats, sigma: float | None = None) -> Floats:
     """
     if sigma is None:
         sigma = mean_distance(fused)
-    return np.exp(fused / (-2 * sigma))
+    result = np.empty_like(fused)
+
+    def weigh(start: int, stop: int) -> None:
+        result[start:stop] = np.exp(fused[start:stop] / (-2 * sigma))
+
+    threads.for_ranges(weigh, len(fused), _BLOCK)
+    return result
 
 
 def mean_distance(fused: Floats) -> float:
     """Return the mean of fused squared distances; 1 if it is 0."""
     return float(fused.mean(dtype=np.float64)) or 1.0
+
+
+def _mean(function: Callable[[Floats], Floats], values: Floats) -> float:
+    return _sum(function, values) / len(values)
+
+
+def _sum(function: Callable[[Floats], Floats], values: Floats) -> float:
+    """Return the sum of a function of the values; of very many, block by block, without a copy of all."""
+    if len(values) <= _MANY:
+        return float(function(values).sum())
+    sums = np.empty(-(-len(values) // _BLOCK))
+
+    def add(first: int, last: int) -> None:
+        for block in range(first, last):
+            sums[block] = function(values[_BLOCK * block : _BLOCK * (block + 1)]).sum(dtype=np.float64)
+
+    threads.for_ranges(add, len(sums))
+    return float(sums.sum())
 
 
 def _put_back(values: Floats, seen: Seen | None) -> Floats:

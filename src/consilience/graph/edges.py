@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .. import threads
+from . import edge_kernels
+
 Index = NDArray[np.integer[Any]]
+_GRAIN = 1024  # rows: below this many, starting a thread costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +58,15 @@ class EdgeSet:
         mask : ndarray of bool of shape (n_samples, v), default=None
             Which view has seen which sample; an edge is judged by the views that have seen both ends.
         """
-        merged = np.sort(np.concatenate(neighbors, axis=1), axis=1)
-        keep = merged != np.arange(len(merged))[:, None]
-        keep[:, 1:] &= merged[:, 1:] != merged[:, :-1]
-        indptr = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
-        edges = cls(indptr, merged[keep])
+        members = np.concatenate(neighbors, axis=1)
+        n = len(members)
+        indptr = np.zeros(n + 1, dtype=np.int64)
+        threads.for_ranges(lambda a, b: edge_kernels.sort_members(members, indptr[1:], a, b), n, _GRAIN)
+        np.cumsum(indptr, out=indptr)
+        edges = cls(indptr, np.empty(indptr[-1], dtype=members.dtype))
+        threads.for_ranges(
+            lambda a, b: edge_kernels.compress_rows(members, indptr, edges.indices, a, b), n, _GRAIN
+        )
         if mask is None or mask.all():
             return edges
         return cls(indptr, edges.indices, np.ascontiguousarray((mask[edges.rows] & mask[edges.indices]).T))
@@ -91,6 +99,16 @@ class EdgeSet:
     def rows(self) -> Index:
         """The end that each edge starts from, of shape (n_edges,)."""
         return np.repeat(np.arange(self.n_samples, dtype=self.indices.dtype), np.diff(self.indptr))
+
+    def product_of_ends(self, rows: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        """Return, for each column of `rows` (n, v), the product of what it has at both ends: (v, n_edges)."""
+        out = np.empty((rows.shape[1], self.n_edges), dtype=dtype)
+        threads.for_ranges(
+            lambda a, b: edge_kernels.multiply_ends(rows, self.indptr, self.indices, out, a, b),
+            self.n_samples,
+            _GRAIN,
+        )
+        return out
 
     def to_csr(self, values: NDArray[Any]) -> sparse.csr_array:
         """Return the graph with a copy of these values on the edges, every edge stored, zeros included."""

@@ -1,18 +1,21 @@
 """The smallest eigenvectors of a graph's Laplacian, normalised or not, and the largest of a sparse matrix.
 
 A Laplacian's eigenvectors of eigenvalue 0 are known from the connected components; only the rest is solved
-for, by ARPACK, many times faster on neighbour graphs than dense or block solvers. As a single-vector method
-it can miss copies of a multiple eigenvalue without a sign, so every answer is searched once more with what
-was found taken out, and corrected until nothing smaller remains. Long thin graphs, on which ARPACK stalls,
+for, by ARPACK, many times faster on small neighbour graphs than dense or block solvers. As a single-vector
+method it can miss copies of a multiple eigenvalue without a sign, so every answer is searched once more with
+what was found taken out, and corrected until nothing smaller remains. Long thin graphs, on which ARPACK stalls,
 are solved with a sparse factorisation; the rest densely if it is small. An answer that fails its checks is an
 error.
+
+Normalised Laplacians of more than `LARGE` samples are solved by a block method on several threads
+(`filtered_iteration`), to a residual that is enough for clustering.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +24,14 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from .filtered_iteration import FilteredIteration
 from .laplacian import NormalizedLaplacian
 
 FloatArray = npt.NDArray[np.float64]
 
+LARGE = 20_000  # samples; from about here on the block method is faster (see `docs/guide/scale.md`)
+_TIGHT, _LOOSE = 1e-9, 1e-5  # tolerances up to `LARGE` samples, and beyond
+_PATIENCE, _MAX_PRODUCTS = 400, 20_000  # products with a block: before thinness is looked for, and in all
 _DENSE_FIRST, _DENSE_AT_ALL = 300, 5000  # samples up to which a dense solve is the fastest, or bearable
 _SHIFT = 1e-6  # keeps the factorised Laplacian positive definite
 _MAX_ENVELOPE = 30_000_000  # entries that a factorisation may fill: 240 MB
@@ -42,7 +49,7 @@ def smallest_eigenvectors(
     n_vectors: int,
     *,
     components: npt.ArrayLike | None = None,
-    tol: float = 1e-9,
+    tol: float | None = None,
     rng: np.random.Generator | None = None,
 ) -> FloatArray:
     """Return orthonormal eigenvectors for the smallest eigenvalues, in ascending order.
@@ -56,8 +63,9 @@ def smallest_eigenvectors(
     components : array-like of int, optional
         The components whose eigenvectors of eigenvalue 0 come first; all by default. Leave some out only if
         those kept already make up `n_vectors`.
-    tol : float, default=1e-9
-        Largest residual norm accepted, so also the largest error of an eigenvalue; not below 1e-12.
+    tol : float, optional
+        Largest residual norm accepted, so also the largest error of an eigenvalue; not below 1e-12. By default
+        1e-9 up to `LARGE` samples, and 1e-5 for more.
     rng : Generator, optional
         Draws the start vectors; seeded with 0 by default.
 
@@ -73,20 +81,25 @@ def smallest_eigenvectors(
     array([[0.707],
            [0.707]])
     """
-    if not tol > 0:
+    if tol is not None and not tol > 0:
         raise ValueError(f"tol must be positive, got {tol!r}.")
     null = laplacian.null_space(components)[:, :n_vectors]
-    part = np.flatnonzero(~laplacian.isolated)
-    n_wanted = min(int(n_vectors), len(part)) - null.shape[1]
+    part = slice(None) if laplacian.n_isolated == 0 else np.flatnonzero(~laplacian.isolated)
+    n = laplacian.shape[0] - laplacian.n_isolated
+    n_wanted = min(int(n_vectors), n) - null.shape[1]
     if n_wanted <= 0:
         return null
-    adjacency = (
-        sparse.csr_array(laplacian.adjacency[part][:, part]) if laplacian.n_isolated else laplacian.adjacency
-    )
-    problem = _Problem(adjacency, null[part], n_wanted, tol)
-    rest = np.zeros((laplacian.shape[0], n_wanted))
-    rest[part] = _solve(problem, np.random.default_rng(0) if rng is None else rng)[1]
-    return np.hstack([null, rest])
+    adjacency = laplacian.adjacency
+    if laplacian.n_isolated:
+        adjacency = sparse.csr_array(adjacency[part][:, part])
+    large = n > LARGE and 10 * n_wanted < n
+    problem = _Problem(adjacency, null[part], n_wanted, (_LOOSE if large else _TIGHT) if tol is None else tol)
+    solve = _solve_large if large else _solve
+    rest = solve(problem, np.random.default_rng(0) if rng is None else rng)[1]
+    vectors = np.zeros((laplacian.shape[0], null.shape[1] + n_wanted))
+    vectors[:, : null.shape[1]] = null
+    vectors[part, null.shape[1] :] = rest
+    return vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +258,38 @@ def _solve(problem: _Problem, rng: np.random.Generator) -> tuple[FloatArray, Flo
         best = min(best, residual)
         if residual <= problem.tol:
             return theta, vectors
-    raise EigensolverError(
+    raise _failure(problem, best)
+
+
+def _failure(problem: _Problem, best: float) -> EigensolverError:
+    return EigensolverError(
         f"No eigen-solver found {problem.n_wanted} eigenvectors of a graph of {problem.matrix.shape[0]} "
         f"samples to residuals of {problem.tol:g} (best: {best:g}). Raise n_neighbors or tol."
     )
+
+
+def _solve_large(problem: _Problem, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return the wanted eigenvalues, descending, and vectors by a block method, or those of a thin graph."""
+    iteration = FilteredIteration(problem.matrix, problem.null, problem.n_wanted, problem.tol, rng)
+    if not iteration.run(_PATIENCE):
+        if _envelope(problem.matrix) <= _MAX_ENVELOPE:
+            return _solve_thin(problem, rng)
+        iteration.run(_MAX_PRODUCTS)
+    found = iteration.found()
+    if not found.residuals.max() <= problem.tol:
+        raise _failure(problem, float(found.residuals.max()))
+    return found.values, found.vectors
+
+
+def _solve_thin(problem: _Problem, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return the wanted eigenvalues, descending, and vectors of a matrix that can be factorised."""
+    # Eigenvalues of long thin graphs are so close that a small residual says nothing: a tight one, then.
+    problem = replace(problem, tol=min(problem.tol, _TIGHT))
+    width = max(2 * problem.n_wanted + 1, 40)
+    theta, vectors, residual = _ritz(problem, _krylov(problem, _inverse(problem), width, 100, rng))
+    if not residual <= problem.tol:
+        raise _failure(problem, residual)
+    return theta, vectors
 
 
 def _methods(problem: _Problem, rng: np.random.Generator) -> Iterator[Callable[[], FloatArray]]:

@@ -71,11 +71,11 @@ def _symmetric(graph: sparse.csr_array) -> sparse.csr_array:
     transposed = sparse.csr_array(graph.T)
     transposed.sort_indices()
     if np.array_equal(transposed.indptr, graph.indptr) and np.array_equal(transposed.indices, graph.indices):
+        if np.array_equal(transposed.data, graph.data):
+            return graph
         difference = float(np.abs(transposed.data - graph.data).max(initial=0.0))
     else:
         difference = float(np.abs((transposed - graph).data).max(initial=0.0))
-    if difference == 0:
-        return graph
     if difference > _SYMMETRY_TOLERANCE * graph.data.max():
         raise ValueError(
             f"The graph must be symmetric, but an edge and its reverse differ by {difference:g}; "
@@ -131,16 +131,18 @@ class NormalizedLaplacian(LinearOperator):
             self.degrees = np.ldexp(degrees, exponent)
         self._root = np.sqrt(degrees)
         inverse = np.divide(1.0, self._root, out=np.zeros_like(degrees), where=~self.isolated)
-        rows = np.repeat(np.arange(len(degrees)), np.diff(graph.indptr))
-        # One factor, then the other: their product alone may overflow for tiny weights.
-        values = (graph.data * inverse[rows]) * inverse[graph.indices]
-        self.adjacency = sparse.csr_array((values, graph.indices, graph.indptr), shape=graph.shape)
         self.components = self._find_components(graph)
+        # One factor, then the other: their product alone may overflow for tiny weights.
+        values = graph.data
+        values *= np.repeat(inverse, np.diff(graph.indptr))
+        values *= inverse[graph.indices]
+        self.adjacency = sparse.csr_array((values, graph.indices, graph.indptr), shape=graph.shape)
         self.n_isolated = int(self.isolated.sum())
         self.n_connected = int(self.components.max()) + 1
 
     def _find_components(self, graph: sparse.csr_array) -> npt.NDArray[np.intp]:
-        _, found = connected_components(graph, directed=False)
+        # In a symmetric graph the strong components are the components, and they are found without a transpose.
+        _, found = connected_components(graph, directed=True, connection="strong")
         components = np.full(len(found), -1, dtype=np.intp)
         _, first, inverse = np.unique(found[~self.isolated], return_index=True, return_inverse=True)
         # The rank of each component's first sample is its number.
@@ -185,7 +187,8 @@ class NormalizedLaplacian(LinearOperator):
         rows = np.flatnonzero(place >= 0)
         vectors = np.zeros((self.shape[0], len(chosen)))
         vectors[rows, place[rows]] = self._root[rows]
-        return np.asarray(vectors / np.linalg.norm(vectors, axis=0))
+        vectors /= np.linalg.norm(vectors, axis=0)
+        return vectors
 
     def toarray(self) -> FloatArray:
         """Return the operator as a dense array: n x n numbers, for small graphs and tests.

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from .. import threads
 from ..neighbors.kernels import mark_largest
+from . import edge_kernels
 from .edges import EdgeSet
 
 
@@ -34,9 +35,16 @@ def keep_largest(edges: EdgeSet, values: NDArray[np.floating[Any]], k: int) -> s
     threads.for_ranges(
         lambda a, b: mark_largest(edges.indptr, values, k, a, b, kept), edges.n_samples, grain=1024
     )
-    indptr = np.concatenate([[0], np.cumsum(kept)])[edges.indptr]
     n = edges.n_samples
-    return sparse.csr_array((values[kept], edges.indices[kept], indptr), shape=(n, n))
+    indptr = np.zeros(n + 1, dtype=edges.indptr.dtype)
+    threads.for_ranges(
+        lambda a, b: edge_kernels.count_marked(edges.indptr, kept, indptr[1:], a, b), n, grain=1024
+    )
+    np.cumsum(indptr, out=indptr)
+    indices, chosen = np.empty(indptr[-1], edges.indices.dtype), np.empty(indptr[-1], values.dtype)
+    rows = edges.indptr, edges.indices, values, kept, indptr, indices, chosen
+    threads.for_ranges(lambda a, b: edge_kernels.keep_marked(*rows, a, b), n, grain=1024)
+    return sparse.csr_array((chosen, indices, indptr), shape=(n, n))
 
 
 def symmetrize(graph: sparse.csr_array) -> sparse.csr_array:

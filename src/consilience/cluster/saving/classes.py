@@ -18,7 +18,7 @@ from numpy.random import MT19937, RandomState
 from ...fusion import FusionResult
 from ...graph import EdgeKernel, EdgeSet
 from ...graph.affinity import Standardization
-from ...neighbors import Agreement, RememberingSpace
+from ...neighbors import Agreement, RememberingSpace, SearchReport
 from ...neighbors.features import DenseSpace, SparseSpace
 from ...neighbors.gower import GowerSpace, NanEuclideanSpace
 from ...neighbors.graphs import GraphDistanceSpace
@@ -29,6 +29,8 @@ from ...views import Encoding, Views
 from ..incoming import ViewForm
 from ..placing import FittedView, Placement
 from ..selection import ClusterSelection
+from ..spectral import SpectralEmbedding
+from ..weighing import Hearing
 from . import consistency
 
 State = dict[str, Any]
@@ -126,6 +128,10 @@ CLASSES: Mapping[str, Stored] = {
     "EdgeSet": Stored(EdgeSet, check=consistency.check_edges),
     "FusionResult": Stored(FusionResult, check=consistency.check_fusion),
     "Agreement": Stored(Agreement),
+    # What stages of a fit return.
+    "Hearing": Stored(Hearing),
+    "SearchReport": Stored(SearchReport),
+    "SpectralEmbedding": Stored(SpectralEmbedding),
     "ClusterSelection": Stored(ClusterSelection),
     # What places new samples.
     "Placement": Stored(Placement),

@@ -9,6 +9,7 @@ import secrets
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import IO, Any
@@ -19,11 +20,25 @@ from ...memory import available_bytes, in_units
 from .arrays import ArrayEntry, ArrayWriter, check_entry, member, read_array
 from .errors import ModelFileError
 
-FORMAT = "consilience model"
-FORMAT_VERSION = 1
 MANIFEST, DIGEST = "manifest.json", "manifest.sha256"
 LARGEST_MANIFEST = 1 << 28  # bytes: sample ids that are no arrays are in it
-_KEYS = {"format", "format_version", "consilience_version", "class", "parameters", "attributes", "arrays"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: what it calls itself, the version that is written, and the parts of its manifest."""
+
+    name: str
+    version: int
+    parts: frozenset[str]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """All keys of the manifest."""
+        return self.parts | {"format", "format_version", "consilience_version", "arrays"}
+
+
+MODEL = Kind("consilience model", 1, frozenset({"class", "parameters", "attributes"}))
 
 
 def checked_path(path: str | os.PathLike[str], force: bool) -> Path:
@@ -56,7 +71,9 @@ def new_archive(target: Path) -> Iterator[zipfile.ZipFile]:
         raise
 
 
-def write_manifest(archive: zipfile.ZipFile, content: dict[str, Any], arrays: ArrayWriter) -> None:
+def write_manifest(
+    archive: zipfile.ZipFile, content: dict[str, Any], arrays: ArrayWriter, kind: Kind = MODEL
+) -> None:
     """Write the manifest, which comes last because it has the digests of all else, and its own digest."""
     told = {
         name: {
@@ -67,7 +84,8 @@ def write_manifest(archive: zipfile.ZipFile, content: dict[str, Any], arrays: Ar
         }
         for name, entry in arrays.entries.items()
     }
-    manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, **content, "arrays": told}
+    about = {"format": kind.name, "format_version": kind.version, "consilience_version": _own_version()}
+    manifest = {**about, **content, "arrays": told}
     data = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
     if len(data) > LARGEST_MANIFEST:
         raise ValueError(
@@ -89,6 +107,8 @@ class ModelFile:
         The file.
     max_bytes : int or None
         How large all that it holds may be; None: as much as there is memory.
+    kind : Kind
+        What kind of file it should be.
 
     Attributes
     ----------
@@ -96,10 +116,10 @@ class ModelFile:
         What `manifest.json` says.
     """
 
-    def __init__(self, file: IO[bytes], max_bytes: int | None) -> None:
+    def __init__(self, file: IO[bytes], max_bytes: int | None, kind: Kind = MODEL) -> None:
         self._archive = _opened(file)
         self._sizes = _sizes(self._archive, os.fstat(file.fileno()).st_size)
-        self.manifest = _checked(self._text(MANIFEST), self._text(DIGEST))
+        self.manifest = _checked(self._text(MANIFEST), self._text(DIGEST), kind)
         told = self.manifest["arrays"]
         if not isinstance(told, dict):
             raise ModelFileError("the manifest lists no arrays")
@@ -178,7 +198,7 @@ def _sizes(archive: zipfile.ZipFile, on_disk: int) -> dict[str, int]:
     return sizes
 
 
-def _checked(data: bytes, digest: bytes) -> dict[str, Any]:
+def _checked(data: bytes, digest: bytes, kind: Kind) -> dict[str, Any]:
     """Return the manifest, if it is undamaged and of a version that is known."""
     if digest.split()[:1] != [hashlib.sha256(data).hexdigest().encode("ascii")]:
         raise ModelFileError(f"its {MANIFEST} is damaged: its digest is not that of {DIGEST}")
@@ -186,25 +206,29 @@ def _checked(data: bytes, digest: bytes) -> dict[str, Any]:
         manifest = json.loads(data, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"its {MANIFEST} is not JSON: {error}") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ModelFileError(f"its {MANIFEST} does not say that it is a {FORMAT}")
+    if not isinstance(manifest, dict) or manifest.get("format") != kind.name:
+        raise ModelFileError(f"its {MANIFEST} does not say that it is a {kind.name}")
     version = manifest.get("format_version")
     if type(version) is not int or version < 1:
         raise ModelFileError(f"its {MANIFEST} does not say which version of the format it is")
-    if version > FORMAT_VERSION:
-        raise ModelFileError(_too_new(version, manifest.get("consilience_version")))
-    if set(manifest) != _KEYS:
-        odd = ", ".join(sorted(map(repr, set(manifest) ^ _KEYS)))
+    if version > kind.version:
+        raise ModelFileError(_too_new(version, manifest.get("consilience_version"), kind))
+    if set(manifest) != kind.keys:
+        odd = ", ".join(sorted(map(repr, set(manifest) ^ kind.keys)))
         raise ModelFileError(f"its {MANIFEST} lacks parts, or has others: {odd}")
     return manifest
 
 
-def _too_new(version: int, writer: Any) -> str:
+def _too_new(version: int, writer: Any, kind: Kind) -> str:
     by = f" by consilience {writer}" if isinstance(writer, str) and len(writer) < 40 else ""
     return (
-        f"was written{by} in format {version}; this is consilience {version_of('consilience')}, which reads "
-        f"up to format {FORMAT_VERSION}: upgrade it"
+        f"was written{by} in format {version}; this is consilience {_own_version()}, which reads "
+        f"up to format {kind.version}: upgrade it"
     )
+
+
+def _own_version() -> str:
+    return version_of("consilience")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

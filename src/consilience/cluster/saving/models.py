@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,6 @@ def save(model: MultiviewClusterer, path: str | os.PathLike[str], *, force: bool
         arrays = ArrayWriter(archive)
         encoder = Encoder(arrays)
         content = {
-            "consilience_version": version("consilience"),
             "class": name,
             "parameters": {key: encoder.encode(value, key) for key, value in parameters.items()},
             "attributes": {key: encoder.encode(value, key) for key, value in attributes.items()},

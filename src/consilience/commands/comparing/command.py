@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import systems
+from ...cluster.progress import clock
 from ...views import Views
 from ..fitting import common_parameters, read_given
 from ..output import check_target, result_folder, write_json, write_table
-from ..progress import Bar, clock
+from ..progress import Bar
 from ..tables import show, show_table, table_width
 from .outcome import FAILED, NOT_RUN, OK
 from .page import comparison_page

@@ -1,0 +1,92 @@
+"""A folder that belongs to one run at a time, for as long as it lives, however it ends."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+LOCK = "lock"
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class RunFolder:
+    """A folder that no other run has, made if need be.
+
+    The system gives the lock on it back when the process ends, however that is. So a folder that nobody holds
+    was left by a run that is no more, and whoever takes it can go on from what it finds there.
+
+    Parameters
+    ----------
+    parent : Path
+        Where it is made, itself made if need be.
+    name : str
+        Its name; if another run has it, the same with a number.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    _handle: int | None
+
+    def __init__(self, parent: Path, name: str) -> None:
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            self.path, self._handle = next(
+                (path, handle)
+                for path in (parent / (name if i == 1 else f"{name}-{i}") for i in itertools.count(1))
+                if (handle := _locked(path)) is not None
+            )
+        except OSError as error:
+            reason = "it is a file" if parent.is_file() else error.strerror or str(error)
+            raise type(error)(
+                f"The folder for checkpoints, {parent}, cannot be written into: {reason}. Name another one."
+            ) from None
+
+    def release(self) -> None:
+        """Give the folder back; if there is nothing in it but the lock, remove it."""
+        if self._handle is None:
+            return
+        handle, self._handle = self._handle, None
+        if {entry.name for entry in self.path.iterdir()} == {LOCK}:
+            with suppress(OSError):  # Windows keeps what is open
+                (self.path / LOCK).unlink()
+        os.close(handle)
+        with suppress(OSError):
+            if {entry.name for entry in self.path.iterdir()} <= {LOCK}:
+                (self.path / LOCK).unlink(missing_ok=True)
+                self.path.rmdir()
+
+
+def _locked(path: Path) -> int | None:
+    """Return an open file whose lock is ours, or None if another run has it."""
+    while True:
+        path.mkdir(exist_ok=True)
+        try:
+            handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:  # whoever had it has just removed it
+            continue
+        try:
+            _try_lock(handle)
+        except OSError:
+            os.close(handle)
+            return None
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(handle), os.stat(path / LOCK)):
+                return handle
+        os.close(handle)  # it was removed after it was opened

@@ -1,0 +1,242 @@
+r"""The largest eigenvectors of a large sparse matrix by Chebyshev-filtered subspace iteration.
+
+A block of some more vectors than are wanted is multiplied by a polynomial of the matrix that is small on the
+unwanted part of the spectrum, :math:`[a, b]`, and grows as fast as a polynomial can above it; then the best
+eigenvectors in its span are taken (Rayleigh-Ritz), which also tell better where the unwanted part ends, and so
+on. `a` is a bound by a short Lanczos run, `b` the least eigenvalue that the block has shown: it is never above
+the true one with that number. The degree is what is needed to reach the tolerance at the rate that the interval
+promises, but not more than single precision bears. The block begins at random, so that every copy of a multiple
+eigenvalue is in it.
+
+Vectors that are done while others are not are locked: taken out of the block, and kept out of it. Without that
+the degree would be limited by them.
+
+Y. Zhou, Y. Saad, M. L. Tiago, J. R. Chelikowsky, "Self-consistent-field calculations using Chebyshev-filtered
+subspace iteration", Journal of Computational Physics, 2006.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from .block_product import Block, BlockProduct, FloatArray, columns_inner, inner, remove, squared_residuals, turned
+
+_LANCZOS_STEPS = 12
+_FIRST_DEGREES = (8, 10)  # before the eigenvalues are known well enough to tell the degree
+_LARGEST_DEGREE = 60
+_SPREAD = 1e4  # growth of one direction beside another that single precision bears
+_SAFETY = 0.3  # part of the tolerance that is aimed at
+_ANGLE = 0.01  # what a residual may be of the distance to the eigenvalues beyond the block
+_FLOOR = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}  # residuals that can always be reached
+_STEP_DOWN = 0.1  # of the lower bound, once it is found to be none
+_NO_DIRECTION = 1e-6  # of the Gram matrix of unit columns: an eigenvalue that is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Eigenvalues (m,), descending, orthonormal vectors (n, m) and residual norms (m,), in double precision."""
+
+    values: FloatArray
+    vectors: FloatArray
+    residuals: FloatArray
+
+
+class FilteredIteration:
+    """The iteration, which can be stopped and taken up again.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Exactly symmetric, eigenvalues in [-1, 1].
+    known : ndarray of shape (n, q)
+        Orthonormal eigenvectors of eigenvalue 1, which are not looked for again.
+    n_wanted : int
+        How many eigenvectors, at most half of the samples.
+    tol : float
+        Largest residual norm. Below 1e-6 the work is done in double precision.
+    rng : Generator
+        Draws the first block.
+    n_guards : int, optional
+        How many vectors more than wanted are carried along: the more, the faster an iteration converges, and
+        the more it costs. A fifth of those wanted by default, at least four.
+
+    Attributes
+    ----------
+    n_products : int
+        Products of the matrix with the block so far.
+    """
+
+    def __init__(
+        self,
+        matrix: sparse.csr_array,
+        known: FloatArray,
+        n_wanted: int,
+        tol: float,
+        rng: np.random.Generator,
+        n_guards: int | None = None,
+    ) -> None:
+        self._product, self._null, self._rng = BlockProduct(matrix), known, rng
+        self._tol, self._n_wanted = tol, int(n_wanted)
+        self._dtype = np.dtype(np.float32 if tol >= 1e-6 else np.float64)
+        self.n_products = 0
+        guards = max(4, self._n_wanted // 5) if n_guards is None else n_guards
+        width = -(-(self._n_wanted + guards) // 8) * 8  # whole vector registers
+        self._width = min(width, len(known) - known.shape[1])
+        self._known = known.astype(self._dtype)  # and what is locked, after it
+        self._known_values = np.ones(known.shape[1])
+        self._low = self._lower_bound()
+        self._n_rounds, self._high = 0, -np.inf
+        self._block = np.empty((len(known), 0), self._dtype)
+        self._fill_up()
+
+    @property
+    def _n_left(self) -> int:
+        """How many wanted vectors are not locked."""
+        return self._n_wanted + self._null.shape[1] - self._known.shape[1]
+
+    @property
+    def target(self) -> float:
+        """The residual norm to reach.
+
+        The tolerance, or less where eigenvalues are so close that it would allow vectors that have nothing to
+        do with those wanted.
+        """
+        reach = _ANGLE * (self._theta[self._n_left - 1] - self._high)
+        return min(self._tol, max(reach, _FLOOR[self._dtype]))
+
+    def run(self, max_products: int) -> bool:
+        """Iterate until the target is reached, and say whether it is, or so many products have been made."""
+        while self._residuals[: self._n_left].max() > self.target:
+            if self.n_products >= max_products:
+                return False
+            self._lock()
+            self._filter(self._degree())
+            self._rayleigh_ritz()
+            self._fill_up()
+        return True
+
+    def found(self) -> Found:
+        """Return the wanted vectors, as far as they have come."""
+        q = self._null.shape[1]
+        values = np.append(self._known_values[q:], self._theta)
+        order = np.argsort(-values, kind="stable")[: self._n_wanted]
+        vectors = np.hstack([self._known[:, q:], self._block]).take(order, axis=1).astype(np.float64)
+        remove(vectors, self._null)
+        # Orthonormal but for the rounding of single precision: now in double precision.
+        factor = linalg.cholesky(inner(vectors, vectors))
+        vectors = turned(vectors, linalg.solve_triangular(factor, np.eye(len(factor))))
+        image = self._product(vectors)
+        values = columns_inner(vectors, image)
+        return Found(values, vectors, np.sqrt(squared_residuals(vectors, image, values)))
+
+    def _growth(self, value: float) -> float:
+        """Return the logarithm of what one degree of the filter makes of an eigenvalue."""
+        centre, half = self._interval
+        return float(np.arccosh(max((value - centre) / half, 1.0)))
+
+    @property
+    def _interval(self) -> tuple[float, float]:
+        """Centre and half of the length of the unwanted part of the spectrum."""
+        return (self._high + self._low) / 2, max((self._high - self._low) / 2, 1e-3)
+
+    def _degree(self) -> int:
+        """Return the degree that should be enough, as far as it can be borne."""
+        last = self._n_left - 1
+        needed = np.log(max(self._residuals[: last + 1].max() / (_SAFETY * self.target), 2.0))
+        enough = needed / max(self._growth(self._theta[last]), 1e-6)
+        spread = self._growth(self._theta[0]) - self._growth(self._theta[-1])
+        bearable = np.log(_SPREAD) / max(spread, 1e-6)
+        rounds = self._n_rounds
+        most = _FIRST_DEGREES[rounds] if rounds < len(_FIRST_DEGREES) else _LARGEST_DEGREE
+        self._n_rounds += 1
+        return int(max(2, min(np.ceil(enough), bearable, most)))
+
+    def _filter(self, degree: int) -> None:
+        """Replace the block by a Chebyshev polynomial of the matrix times it, scaled to stay of its size."""
+        centre, half = self._interval
+        top = float(self._theta[0]) if self._n_rounds > len(_FIRST_DEGREES) else 1.0
+        sigma = first = half / max(top - centre, half)
+        before, now = self._block, self._image
+        now *= self._dtype.type(sigma / half)
+        now -= self._dtype.type(sigma * centre / half) * before
+        # What is known grows beside the block, from rounding: often enough it is taken out.
+        ahead = self._growth(self._known_values.max(initial=-1.0)) - self._growth(top)
+        often = int(np.log(_SPREAD) / ahead) if ahead > 0 else degree
+        for step in range(2, degree + 1):
+            after = 1 / (2 / first - sigma)
+            self._product.combine(now, before, 2 * after / half, -2 * after * centre / half, -sigma * after)
+            before, now, sigma = now, before, after
+            if step % max(often, 1) == 0:
+                remove(before, self._known)
+                remove(now, self._known)
+        self.n_products += degree - 1
+        remove(now, self._known)
+        self._block, self._image = now, before  # `_image` is memory to write to
+
+    def _rayleigh_ritz(self) -> None:
+        """Turn the block into the best eigenvectors in its span, descending; those without content are left out."""
+        self._product.combine(self._block, self._image, 1.0, 0.0, 0.0)
+        self.n_products += 1
+        gram, small = inner(self._block, self._block), inner(self._block, self._image)
+        unit = 1 / np.sqrt(np.maximum(np.diag(gram), np.finfo(self._dtype).tiny))
+        share, directions = np.linalg.eigh(gram * unit * unit[:, None])
+        kept = share > _NO_DIRECTION
+        basis = unit[:, None] * directions[:, kept] / np.sqrt(share[kept])
+        small = basis.T @ (small + small.T) @ basis / 2
+        theta, rotation = np.linalg.eigh(small)
+        turn = (basis @ rotation)[:, ::-1]
+        self._theta = theta[::-1].copy()
+        self._block, self._image = turned(self._block, turn), turned(self._image, turn)
+        self._residuals = np.sqrt(squared_residuals(self._block, self._image, self._theta))
+
+    def _fill_up(self) -> None:
+        """Give the block its whole width again, with random vectors, and see how far it reaches."""
+        missing = self._width - (self._known.shape[1] - self._null.shape[1]) - self._block.shape[1]
+        if missing > 0:
+            new = self._rng.standard_normal((len(self._block), missing), dtype=self._dtype.type)
+            new *= self._dtype.type(1 / np.sqrt(len(new)))
+            remove(new, self._known)
+            self._block = np.hstack([self._block, new])
+            self._image = np.empty_like(self._block)
+            self._rayleigh_ritz()
+        last = float(self._theta[-1])
+        if last < self._interval[0]:  # something below the interval grew: it begins too high
+            self._low = max(-1.0, min(self._low, last) - _STEP_DOWN)
+        self._high = max(self._high, last)
+
+    def _lock(self) -> None:
+        """Take the leading vectors that are done out of the block."""
+        done = self._residuals[: self._n_left] <= _SAFETY * self.target
+        n_done = int(done.argmin()) if not done.all() else 0
+        if n_done == 0:
+            return
+        self._known = np.hstack([self._known, self._block[:, :n_done]])
+        self._known_values = np.append(self._known_values, self._theta[:n_done])
+        self._block = np.ascontiguousarray(self._block[:, n_done:])
+        self._image = np.ascontiguousarray(self._image[:, n_done:])
+        self._theta, self._residuals = self._theta[n_done:], self._residuals[n_done:]
+
+    def _lower_bound(self) -> float:
+        """Return a number that is hardly ever above the least eigenvalue, by a few steps of Lanczos' method."""
+        now = self._rng.standard_normal((self._product.n_rows, 1), dtype=np.float32)
+        now /= np.float32(np.linalg.norm(now))
+        before, beta = np.zeros_like(now), 0.0
+        diagonal, beside = [], []
+        for _ in range(_LANCZOS_STEPS):
+            before *= np.float32(-beta)
+            self._product.combine(now, before, 1.0, 0.0, 1.0)
+            diagonal.append(float(inner(now, before)[0, 0]))
+            before -= np.float32(diagonal[-1]) * now
+            beta = float(np.sqrt(inner(before, before)[0, 0]))
+            if beta < 1e-5:  # the Krylov space is exhausted
+                break
+            beside.append(beta)
+            before /= np.float32(beta)
+            before, now = now, before
+        size = len(diagonal)
+        values, vectors = linalg.eigh_tridiagonal(diagonal, beside[: size - 1])
+        slack = beside[-1] * abs(vectors[-1, 0]) if len(beside) == size else 0.0
+        return max(-1.0, float(values[0]) - slack)

@@ -1,0 +1,86 @@
+"""`--max-memory` and `--checkpoint`: what the command refuses, and where it goes on."""
+
+import numpy as np
+import pytest
+
+from consilience import make_multiview
+from consilience.cli import main
+from consilience.cluster.progress import Progress
+from consilience.config import get_config
+
+pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sample = make_multiview(200, n_views=2, n_clusters=3, separation=4.0, random_state=0)
+    for name, array in sample.views.items():
+        np.save(f"{name}.npy", array)
+    return [f"{name}.npy" for name in sample.views]
+
+
+@pytest.mark.parametrize("command", ["cluster", "report"])
+def test_what_needs_more_than_is_allowed_is_refused_in_one_line(command, files, capsys):
+    for file in files:
+        np.save(file, np.random.default_rng(0).normal(size=(5000, 4)))
+    assert main([command, *files, "--clusters", "3", "--neighbors", "20", "--max-memory", "330 MiB"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "more than the limit of 330 MiB" in told
+    assert "--neighbors" in told and "n_neighbors" not in told
+
+
+@pytest.mark.parametrize("command", ["cluster", "report", "compare"])
+def test_what_needs_less_runs(command, files, capsys):
+    options = ["--no-fusion-help"] if command == "report" else []
+    options += ["--systems", "sgf,snf", "--resamples", "0"] if command == "compare" else []
+    assert main([command, *files, "--clusters", "3", "--max-memory", "1 GiB", *options]) == 0
+    assert get_config().memory_limit is None  # for this command only
+
+
+def test_a_comparison_says_which_system_needs_too_much(files, capsys):
+    options = ["--systems", "coreg,snf,sgf", "--resamples", "0", "--max-memory", "100kB"]
+    assert main(["compare", *files, "--clusters", "3", *options]) == 0
+    told = capsys.readouterr()
+    assert "SNF" in told.out and "more than the limit of 97.7 KiB" in told.out + told.err
+
+
+@pytest.mark.parametrize("bad", ["lots", "0", "-3GB"])
+def test_what_is_no_amount_of_memory(bad, files, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["cluster", *files, "--clusters", "3", f"--max-memory={bad}"])
+    assert stop.value.code == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "--max-memory" in told and repr(bad) in told
+
+
+def test_stopped_the_same_command_goes_on(files, tmp_path, monkeypatch, capsys):
+    command = ["cluster", *files, "--clusters", "3", "--json"]
+    assert main([*command, "--out", "through"]) == 0
+    plain, ran = Progress.run, []
+
+    def run(progress, name, work, *args, **kwargs):
+        def watched():
+            ran.append(name)
+            if stop and name == "spectral":
+                raise KeyboardInterrupt
+            return work()
+
+        return plain(progress, name, watched, *args, **kwargs)
+
+    monkeypatch.setattr(Progress, "run", run)
+    stop = True
+    assert main([*command, "--out", "killed", "--checkpoint", "kept"]) == 130
+    assert "stopped" in capsys.readouterr().err and list((tmp_path / "kept").iterdir())
+    stop = False
+    ran.clear()
+    assert main([*command, "--out", "killed", "--checkpoint", "kept"]) == 0
+    assert ran == ["spectral", "labels"]
+    assert (tmp_path / "killed/labels.csv").read_bytes() == (tmp_path / "through/labels.csv").read_bytes()
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_a_file_is_no_folder_for_checkpoints(files, capsys):
+    assert main(["cluster", *files, "--clusters", "3", "--checkpoint", files[0]]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "it is a file" in told
