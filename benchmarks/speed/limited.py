@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,13 @@ class Outcome:
 
 
 def run_limited(
-    function: str, arguments: dict[str, Any], *, seconds: float, gibibytes: float, **environment: str
+    function: str,
+    arguments: dict[str, Any],
+    *,
+    seconds: float,
+    gibibytes: float,
+    warm_up: float = 0.0,
+    **environment: str,
 ) -> Outcome:
     """Call a function in a new interpreter, and stop it at its limits.
 
@@ -39,13 +46,16 @@ def run_limited(
     arguments : dict
         What it is called with, by name; JSON.
     seconds, gibibytes : float
-        The limits: wall-clock time, imports and data included, and resident memory.
+        The limits: wall-clock time, and resident memory.
+    warm_up : float, default=0.0
+        Seconds that it may take beside, until it calls `begin`.
     **environment : str
         Variables to set.
     """
     command = [sys.executable, "-m", "benchmarks.speed.limited", function, json.dumps(arguments)]
     path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
     began, most, reason = time.perf_counter(), 0.0, ""
+    since, allowed = began, seconds + warm_up  # since when time counts, and how much there is
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as told:
         child = subprocess.Popen(
             command, stdout=out, stderr=told, env={**os.environ, "PYTHONPATH": path, **environment}
@@ -54,10 +64,12 @@ def run_limited(
             while child.poll() is None and not reason:
                 time.sleep(_LOOK)
                 most = max(most, _resident_megabytes(child.pid))
-                if time.perf_counter() - began > seconds:
-                    reason = f"stopped after {seconds:g} s"
+                if allowed > seconds and os.fstat(out.fileno()).st_size:  # it has begun
+                    since, allowed = time.perf_counter(), seconds
+                if time.perf_counter() - since > allowed:
+                    reason = f"stopped after {allowed:g} s"
                 elif most > 1024 * gibibytes:
-                    reason = f"stopped at {gibibytes:g} GiB after {time.perf_counter() - began:.0f} s"
+                    reason = f"stopped at {gibibytes:g} GiB after {time.perf_counter() - since:.0f} s"
         finally:
             child.kill()
             child.wait()
@@ -67,6 +79,11 @@ def run_limited(
         if not reason and child.returncode == 0:
             return Outcome(json.loads(out.read().strip().splitlines()[-1]), "", took, most)
         return Outcome(None, reason or _why(child.returncode, told.read()), took, most)
+
+
+def begin() -> None:
+    """Say, in the process of its own, that all is warm and time counts from now on."""
+    print("begin", flush=True)
 
 
 def _why(code: int, told: str) -> str:
@@ -83,7 +100,15 @@ def _resident_megabytes(pid: int) -> float:
     return next((int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS")), 0.0)
 
 
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it has gone: killed, it stops nobody."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 def main() -> None:
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     module, _, name = sys.argv[1].rpartition(".")
     print("\n" + json.dumps(getattr(importlib.import_module(module), name)(**json.loads(sys.argv[2]))))
 

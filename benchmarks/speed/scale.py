@@ -1,13 +1,13 @@
 """From features to labels as n, views, k and features grow: `python -m benchmarks.speed.scale --out FILE`.
 
-The data: 20 classes, three views of 64, 32 and 128 features in single precision, the centre of a class drawn from
-N(0, 0.55^2 I), plus N(0, I). Ours beside SNF, the average graph, scikit-learn's SpectralClustering and
-MiniBatchKMeans on the concatenation, and muon's WNN with Leiden. Each fit is of a process of its own, warm, and is
-stopped at its limits of time and memory; a system that was stopped is not tried on more.
+The data: 20 classes, three views of 64, 32 and 128 features in single precision, the centre of a class drawn
+from N(0, 0.55^2 I), plus N(0, I). Ours beside SNF, the average graph, scikit-learn's SpectralClustering and
+MiniBatchKMeans on the concatenation, and muon's WNN with Leiden. Each fit is of a process of its own, warm,
+and is stopped at its limits of time and memory; a system that was stopped is not tried on more.
 
-Rows are kept in --out after each; started again with the same file, it goes on where it stopped. Tables are printed in
-Markdown, with fitted exponents of growth; --plots draws them. All systems: `pip install 'consilience[plot]' muon
-scanpy igraph snfpy`.
+Rows are kept in --out after each; started again with the same file, it goes on where it stopped. Tables are
+printed in Markdown, with fitted exponents of growth; --plots draws them. All systems:
+`pip install 'consilience[plot]' muon scanpy igraph snfpy`.
 
 A quiet machine with two cores takes about an hour; --quick (up to 10,000 samples) five minutes.
 """
@@ -27,9 +27,10 @@ from .limited import run_limited
 from .scale_systems import PACKAGES, SYSTEMS
 from .scale_tables import report
 
-SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+SIZES = (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 QUICK_SIZES, QUICK_CENTRE = (1000, 3000, 10_000), 3000
 CENTRE, K = 30_000, 10
+WARM_UP = 600.0  # seconds for imports, compiling and drawing the data, which do not count
 VIEWS, NEIGHBORS, FEATURES = (1, 2, 3, 6, 12), (5, 10, 20, 40), (16, 64, 256, 1024)
 Case = dict[str, Any]
 
@@ -74,10 +75,13 @@ class Limits:
             {"system": system, "search": search, **arguments},
             seconds=self.seconds,
             gibibytes=self.gibibytes,
+            warm_up=WARM_UP,
         )
         if outcome.value is not None:
             return outcome.value
-        at_limit = outcome.reason.startswith(("stopped", "died", "MemoryError", "numpy._core._exceptions._Array"))
+        at_limit = outcome.reason.startswith(
+            ("stopped", "died", "MemoryError", "numpy._core._exceptions._Array")
+        )
         return {"stopped" if at_limit else "reason": outcome.reason}
 
     def note(self, system: str, case: Case, figures: dict[str, Any]) -> None:

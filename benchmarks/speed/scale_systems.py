@@ -19,6 +19,7 @@ from sklearn.utils import check_array
 from consilience.cluster import systems
 
 from .data import N_CLASSES, blobs
+from .limited import begin
 from .measure import forget_peak, memory_status, stage_peaks
 
 N_WARM = 400
@@ -30,13 +31,13 @@ def _own(name: str) -> Callable[..., Answer]:
     """Return one of our systems as such a function."""
 
     def fit(views: Views, k: int, search: str) -> Answer:
-        model = systems()[name](
-            n_clusters=N_CLASSES, n_neighbors=k, neighbor_search=search, random_state=0
-        )
+        model = systems()[name](n_clusters=N_CLASSES, n_neighbors=k, neighbor_search=search, random_state=0)
         model.fit(views)
         found = getattr(model, "neighbor_searches_", ()) or ()
         told = [
-            {"search": one.search, "recall": one.recall, "pairs": one.pairs} for one in found if one is not None
+            {"search": one.search, "recall": one.recall, "pairs": one.pairs}
+            for one in found
+            if one is not None
         ]
         edges = getattr(model, "edges_", None)
         return model.labels_, {
@@ -72,8 +73,10 @@ def snfpy(views: Views, k: int, search: str) -> Answer:
     """Fuse dense matrices of similarities, as the Python port of the authors' program does."""
     from snf import compute
 
-    # Its last release, of 2019, calls scikit-learn by a name of that time.
-    compute.check_array = lambda x, force_all_finite=True: check_array(x, ensure_all_finite=force_all_finite)
+    # Its last release calls scikit-learn by a name that is no longer there.
+    compute.check_array = lambda x, force_all_finite=True, **rest: check_array(
+        x, ensure_all_finite=force_all_finite, **rest
+    )
     affinities = compute.make_affinity([view.astype(float) for view in views], metric="euclidean", K=k)
     fused = compute.snf(affinities, K=k)
     model = SpectralClustering(N_CLASSES, affinity="precomputed", random_state=0)
@@ -95,9 +98,7 @@ def muon_wnn(views: Views, k: int, search: str) -> Answer:
     seconds["neighbors"] = time.perf_counter() - began
     muon.pp.neighbors(content, n_neighbors=k, random_state=0)
     seconds["WNN"] = time.perf_counter() - began - sum(seconds.values())
-    scanpy.tl.leiden(
-        content, resolution=1.0, random_state=0, flavor="igraph", n_iterations=2, directed=False
-    )
+    scanpy.tl.leiden(content, resolution=1.0, random_state=0, flavor="igraph", n_iterations=2, directed=False)
     seconds["Leiden"] = time.perf_counter() - began - sum(seconds.values())
     return content.obs["leiden"].astype(int).to_numpy(), {"timings": seconds}
 
@@ -125,6 +126,7 @@ def fit(system: str, n: int, dimensions: list[int], k: int, search: str) -> dict
         return {"reason": f"not installed: {error}"}
     libraries = memory_status("VmRSS")
     sample = blobs(n, dimensions)
+    begin()
     forget_peak()
     began, cpu = time.perf_counter(), time.process_time()
     with stage_peaks() as peaks:

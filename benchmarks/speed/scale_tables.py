@@ -9,7 +9,12 @@ import numpy as np
 
 Cell = dict[str, Any]
 OURS = "DGF"
-AXES = {"n": "samples", "views": "views of 64 features", "k": "neighbours", "features": "features of each view"}
+AXES = {
+    "n": "samples",
+    "views": "views of 64 features",
+    "k": "neighbours",
+    "features": "features of each view",
+}
 
 
 def exponent(at: Sequence[float], values: Sequence[float]) -> float | None:
@@ -32,9 +37,16 @@ def measured(cells: list[Cell], axis: str, system: str) -> list[Cell]:
     return [cell for cell in cells if (cell["axis"], cell["system"]) == (axis, system) and "seconds" in cell]
 
 
+def growth(fits: list[Cell], what: str) -> float | None:
+    """Return the exponent of a figure over the three largest fits: small ones are all constants."""
+    last = fits[-3:]
+    return exponent([cell["at"] for cell in last], [cell[what] for cell in last])
+
+
 def report(cells: list[Cell], facts: dict[str, Any]) -> str:
     """Return all tables."""
     parts = [", ".join(f"{name} {value}" for name, value in facts.items())]
+    parts.append("Exponents are fitted to the three largest. Memory is the peak of the process.")
     for axis, words in AXES.items():
         here = [cell for cell in cells if cell["axis"] == axis]
         if here:
@@ -49,8 +61,7 @@ def _growth(cells: list[Cell], axis: str) -> str:
     for system in dict.fromkeys(cell["system"] for cell in cells):
         of = {cell["at"]: cell for cell in cells if cell["system"] == system}
         fits = measured(cells, axis, system)
-        at = [cell["at"] for cell in fits]
-        powers = [exponent(at, [cell[name] for cell in fits]) for name in ("seconds", "megabytes")]
+        powers = [growth(fits, what) for what in ("seconds", "megabytes")]
         entries = [_entry(of[place]) if place in of else "" for place in places]
         lines.append([system, *entries, *("" if power is None else f"{power:.2f}" for power in powers)])
     return _table(["system", *(f"{place:,}" for place in places), "time ~", "memory ~"], lines)
@@ -68,12 +79,15 @@ def _stages(fits: list[Cell]) -> str:
     lines = []
     for name in names:
         seconds = [cell["timings"].get(name, 0.0) for cell in fits]
-        power = exponent(at, seconds)
+        power = exponent(at[-3:], seconds[-3:])
         entries = [
             f"{took:.2f} / {cell['peaks'].get(name, 0):.0f}" for took, cell in zip(seconds, fits, strict=True)
         ]
         lines.append([name, *entries, "" if power is None else f"{power:.2f}"])
-    found = [[f"{one['recall']:.3f}" for one in cell.get("searches", []) if one["search"] == "approximate"] for cell in fits]
+    found = [
+        [f"{one['recall']:.3f}" for one in cell.get("searches", []) if one["search"] == "approximate"]
+        for cell in fits
+    ]
     lines.append(["recall it reports", *(", ".join(some) or "exact" for some in found), ""])
     return _table(["stage", *(f"{place:,}" for place in at), "time ~"], lines)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from .data import blobs, digits, documents, uci_digits
 from .measure import forget_peak, memory_status
 from .search_libraries import LIBRARIES
+from .truth import K, drawn_queries, reach, recall
 
-K, N_QUERIES, N_WARM, N_REPEATED = 10, 1000, 2000, 20_000
+N_WARM, N_REPEATED = 2000, 20_000
 DATA = {
     "blobs, d = 64": lambda n: blobs(n).views[0],
     "blobs, d = 32": lambda n: blobs(n).views[1],
@@ -32,9 +32,8 @@ def metric_of(name: str) -> str:
 def prepare(name: str, n: int, folder: str) -> dict[str, Any]:
     """Draw the data, find the true neighbours of some rows, and write both down for the other processes."""
     x = DATA[name](n)
-    queries = np.sort(np.random.default_rng(1).choice(n, min(N_QUERIES, n), replace=False))
-    reach = np.concatenate([_reach(x, part) for part in np.array_split(queries, -(-len(queries) // 50))])
-    np.savez(_place(folder, name, n, "truth.npz"), queries=queries, reach=reach)
+    queries = drawn_queries(n)
+    np.savez(_place(folder, name, n, "truth.npz"), queries=queries, far=reach(x, queries))
     if sparse.issparse(x):
         sparse.save_npz(_place(folder, name, n, "rows.npz"), x)
     else:
@@ -53,11 +52,12 @@ def search(
     held, began, cpu = memory_status("VmRSS"), time.perf_counter(), time.process_time()
     index = chosen.search(x, K, metric, n_threads, 0, **setting)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    truth = np.load(_place(folder, name, n, "truth.npz"))
     return {
         "seconds": seconds,
         "cpu": cpu,
         "megabytes": (memory_status("VmHWM") - held) / 2**20,
-        "recall": _recall(x, index, **np.load(_place(folder, name, n, "truth.npz"))),
+        "recall": recall(x, index[truth["queries"]], **truth),
     }
 
 
@@ -112,40 +112,3 @@ def _place(folder: str, name: str, n: int, ending: str) -> Path:
 def _rows(folder: str, name: str, n: int) -> Any:
     path = _place(folder, name, n, "rows.npz")
     return sparse.load_npz(path) if path.exists() else np.load(_place(folder, name, n, "rows.npy"))
-
-
-def _reach(x: Any, queries: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the squared distance of the k-th nearest other row, for each query."""
-    products = x[queries] @ x.T
-    dense = products.toarray() if sparse.issparse(products) else products
-    distances = _squares(x)[None, :] - 2 * dense
-    distances[np.arange(len(queries)), queries] = np.inf
-    # A few more, measured again: single precision might swap the last.
-    near = np.argpartition(distances, 2 * K, axis=1)[:, : 2 * K]
-    return np.sort(_distances(x, queries, near), axis=1)[:, K - 1]
-
-
-def _recall(x: Any, index: NDArray[Any], queries: NDArray[np.intp], reach: NDArray[np.float64]) -> float:
-    """Return the share of true neighbours found: no farther than the k-th nearest, each counted once."""
-    found = index[queries][:, :K].astype(np.int64)
-    valid = (found >= 0) & (found != queries[:, None])
-    first = np.ones_like(valid)
-    for j in range(1, K):
-        first[:, j] = (found[:, :j] != found[:, j : j + 1]).all(axis=1)
-    near = _distances(x, queries, np.maximum(found, 0)) <= reach[:, None] * (1 + 1e-6) + 1e-9
-    return float((near & valid & first).mean())
-
-
-def _squares(x: Any) -> NDArray[Any]:
-    if sparse.issparse(x):
-        return np.asarray(x.multiply(x).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", x, x)
-
-
-def _distances(x: Any, queries: NDArray[np.intp], others: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return squared distances from each query to its row of others, in double precision."""
-    result = np.empty(others.shape)
-    for j in range(others.shape[1]):
-        gap = x[queries].astype(np.float64) - x[others[:, j]].astype(np.float64)
-        result[:, j] = _squares(gap)
-    return result

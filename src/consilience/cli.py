@@ -151,7 +151,7 @@ def _add_cluster(commands: Any) -> None:
         help="cluster the samples in your files",
         description="Cluster samples described by several views: one file with all views, or one per view "
         "(.mat, .npz, .npy, .csv, .tsv, .parquet, .mtx, .h5ad, .h5mu, .zarr).",
-        epilog="example: consilience cluster rna.csv protein.csv --clusters 4 --id-column patient",
+        epilog="example: consilience cluster rna.csv protein.csv --clusters 4",
     )
     _add_input(cluster, auto=True)
     _add_method(cluster)
@@ -159,7 +159,7 @@ def _add_cluster(commands: Any) -> None:
         "--checkpoint",
         type=Path,
         metavar="DIR",
-        help="keep finished stages there until all is done: killed, the same command goes on",
+        help="killed, the same command goes on from there",
     )
     cluster.add_argument(
         "--no-write-back", action="store_true", help="write no .h5ad or .h5mu with the result in it"
@@ -215,7 +215,8 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
             f"--{whose}-weights",
             choices=["agreement", "uniform"],
             default="agreement",
-            help=f"how much each {whose} counts (default: agreement)",
+            metavar="HOW",
+            help=f"what each {whose} counts: agreement (default), uniform",
         )
     cluster.add_argument(
         "--assign-labels",
@@ -332,7 +333,7 @@ def _add_input(parser: argparse.ArgumentParser, *, auto: bool = False) -> None:
         "--max-memory",
         type=_memory,
         metavar="M",
-        help="refuse at once what needs more, such as 6GiB (default: what is free)",
+        help="refuse what needs more, such as 6GiB (default: all free)",
     )
     parser.add_argument(
         "--max-bytes", type=int, default=8 << 30, metavar="N", help="largest file, unpacked (default: 8 GiB)"

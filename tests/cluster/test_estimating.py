@@ -23,7 +23,7 @@ from consilience.cluster.sizes import FitSize, ViewSize, is_mapped, view_sizes
 from consilience.neighbors.features import DenseSpace
 
 pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
-MILLION = {"n_samples": 10**6, "n_features": [64, 32, 128], "n_neighbors": 10, "n_clusters": 20}
+MILLION = {"n_samples": 10**6, "views": [64, 32, 128], "n_neighbors": 10, "n_clusters": 20}
 FITTED = {"SGF": SimilarityGraphFusion, "DGF": DistanceGraphFusion, "Average": AverageGraph}
 
 
@@ -57,7 +57,7 @@ def test_the_peak_is_that_of_the_largest_stage():
     "more",
     [
         {"n_samples": 2 * 10**6},
-        {"n_features": [64, 32, 128, 64]},
+        {"views": [64, 32, 128, 64]},
         {"n_neighbors": 20},
         {"n_clusters": 400},
         {"metric": "cosine"},
@@ -75,20 +75,32 @@ def test_what_needs_less(less):
     assert of(**less).peak < of().peak
 
 
+def test_how_many_views_there_are_is_enough_if_features_are_not_to_count():
+    told = memory_estimate(10**6, 3, 10, 20)
+    assert told.input == 0 and told.stages["fusion"] == of(mapped=True).stages["fusion"]
+
+
 def test_sparse_views_count_what_they_store():
-    dense, stored = of(n_features=[10_000]), of(n_features=[10_000], n_nonzero=[10**8])
+    dense, stored = of(views=[10_000]), of(views=[10_000], n_nonzero=[10**8])
     assert stored.input == pytest.approx(12 * 10**8, rel=0.01)
     assert dense.input == 8 * 10**10
 
 
 def test_the_exact_search_has_a_buffer_for_each_thread():
-    few, many = (of(n_samples=50_000, n_jobs=n) for n in (1, 64))
+    few, many = (of(n_samples=50_000, n_jobs=n, neighbor_search="exact") for n in (1, 64))
     assert many.stages["neighbors"] - few.stages["neighbors"] == 63 * (2 << 20)
 
 
 @pytest.mark.parametrize(
     "bad",
-    [{"system": "SNF"}, {"n_samples": 0}, {"n_clusters": -1}, {"mapped": [True]}, {"n_nonzero": [1, 2]}],
+    [
+        {"system": "SNF"},
+        {"n_samples": 0},
+        {"n_clusters": -1},
+        {"mapped": [True]},
+        {"views": 0},
+        {"n_nonzero": [1, 2]},
+    ],
 )
 def test_what_cannot_be_estimated_is_refused(bad):
     with pytest.raises(ValueError):
@@ -173,9 +185,7 @@ def limited(share, **changed):
 
 
 @pytest.mark.parametrize("share", [0.95, 0.8, 0.6, 0.4])
-@pytest.mark.parametrize(
-    "changed", [{}, {"dtype": np.float32}, {"n_features": [2000] * 2}, {"n_clusters": 300}]
-)
+@pytest.mark.parametrize("changed", [{}, {"dtype": np.float32}, {"views": [2000] * 2}, {"n_clusters": 300}])
 def test_three_remedies_those_that_suffice_first(share, changed):
     size, bound, found = limited(share, **changed)
     assert len(found) == 3
@@ -185,9 +195,9 @@ def test_three_remedies_those_that_suffice_first(share, changed):
 
 
 def test_what_remedies_promise_is_what_is_needed_then():
-    size, bound, found = limited(0.7, n_features=[2000, 1000])
+    size, bound, found = limited(0.7, views=[2000, 1000])
     in_file = next(one for one in found if one.what.startswith("memory-mapped"))
-    assert in_file.needed == of(n_features=[2000, 1000], mapped=True).peak
+    assert in_file.needed == of(views=[2000, 1000], mapped=True).peak
     some = next(one for one in found if one.what.startswith("a fit to"))
     n = int(re.search(r"[\d,]+", some.what)[0].replace(",", ""))
     assert some.needed == estimate(with_samples(size, n)).peak <= bound.allowed

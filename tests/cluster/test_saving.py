@@ -526,7 +526,7 @@ def test_every_class_of_the_table_is_tested_here():
         "Rescaling",
     }  # in those that predict
     tested |= {"EdgeKernel", "Standardization"}
-    tested |= {"Hearing", "SpectralEmbedding"}  # in test_checkpoints.py
+    tested |= {"Hearing", "SpectralEmbedding", "SearchReport"}  # in test_checkpoints.py
     spaces = {"Dense", "Sparse", "Metric", "Gower", "NanEuclidean", "Precomputed", "GraphDistance", "Seen"}
     assert set(CLASSES) == tested & set(CLASSES) | {f"{name}Space" for name in (*spaces, "Remembering")}
 

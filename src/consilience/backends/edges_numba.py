@@ -16,6 +16,7 @@ is slower for it, and nothing of it is compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,9 +120,9 @@ def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums
 
 def collect(state: State) -> tuple[EdgeArray, EdgeArray]:
     """Return inconsistent parts and the fused vector."""
-    v = state.weights.shape[1]
-    inconsistent = state.inconsistent.transpose(1, 0, 2).reshape(v, -1)[:, : state.n_edges]
-    return np.ascontiguousarray(inconsistent), state.fused.reshape(-1)[: state.n_edges].copy()
+    rows = np.empty((state.weights.shape[1], state.n_edges), dtype=state.weights.dtype)
+    _for_blocks(state.n_edges, lambda blocks, edges: _copy(rows[:, edges], state.inconsistent[blocks]))
+    return rows, state.fused.reshape(-1)[: state.n_edges].copy()
 
 
 def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> EdgeArray:
@@ -135,13 +136,28 @@ def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> EdgeArray:
 def _to_blocks(rows: EdgeArray) -> EdgeArray:
     """Arrange (v, n_edges) as (n_blocks, v, BLOCK), padded with zeros."""
     v, n_edges = rows.shape
-    n_blocks = -(-n_edges // BLOCK)
-    blocks = _aligned_zeros((n_blocks, v, BLOCK), rows.dtype)
+    result = _aligned_zeros((-(-n_edges // BLOCK), v, BLOCK), rows.dtype)
+    _for_blocks(n_edges, lambda blocks, edges: _copy(rows[:, edges], result[blocks], back=True))
+    return result
+
+
+def _for_blocks(n_edges: int, work: Callable[[slice, slice], None]) -> None:
+    """Call a function with some blocks and their edges, several at a time: all full ones, then the rest."""
     full = n_edges // BLOCK
-    blocks[:full] = rows[:, : full * BLOCK].reshape(v, full, BLOCK).transpose(1, 0, 2)
-    if full < n_blocks:
-        blocks[full, :, : n_edges - full * BLOCK] = rows[:, full * BLOCK :]
-    return blocks
+    threads.for_ranges(lambda a, b: work(slice(a, b), slice(a * BLOCK, b * BLOCK)), full, grain=_GRAIN)
+    if full * BLOCK < n_edges:
+        work(slice(full, full + 1), slice(full * BLOCK, n_edges))
+
+
+def _copy(rows: EdgeArray, blocks: EdgeArray, back: bool = False) -> None:
+    """Copy blocks (m, v, BLOCK), the last perhaps not full, to rows (v, n_edges), or back."""
+    for row, one in zip(rows, blocks.transpose(1, 0, 2), strict=True):
+        many = row.reshape(-1, BLOCK) if len(row) % BLOCK == 0 else row[None]
+        some = one[:, : many.shape[1]]
+        if back:
+            some[:] = many
+        else:
+            many[:] = some
 
 
 def _run(kernel: Any, state: State, coefficients: NDArray[np.float64], *numbers: Any) -> Sums:

@@ -20,20 +20,19 @@ from ..neighbors import SEARCHES, resolve_metrics, takes_missing_cells
 from ..views import Views
 from ..warned import keep_warnings
 from .checks import check_choice, check_count, is_positive_integer
+from .expecting import expected_costs
 from .prepared import PreparedViews, SharedViews, views_for
 from .preparing import prepare_views
 from .progress import Progress
+from .remedies import require_memory
+from .sizes import USUAL_CLUSTERS, FitSize, auto_neighbors
 
 if TYPE_CHECKING:
     from .checkpoints import Checkpoints
-    from .sizes import FitSize
 
 logger = logging.getLogger(__name__)
 
 SCALES = ("none", "auto", "standard")
-# n_neighbors="auto": so much of the mean cluster size, within these bounds.
-SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
-USUAL_CLUSTERS = 8  # the default; what n_neighbors="auto" goes by while the number is not known
 Class = TypeVar("Class")
 
 
@@ -168,9 +167,6 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         size = self._size(views)
         if size is None:
             return ()
-        from .expecting import expected_costs  # only now: they know this module
-        from .remedies import require_memory
-
         require_memory(size, type(self).__name__)
         return expected_costs(size)
 
@@ -291,9 +287,3 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def auto_neighbors(n_samples: int, n_clusters: int) -> int:
-    """Return the number of neighbours that "auto" stands for."""
-    wanted = SHARE_OF_CLUSTER * n_samples / n_clusters
-    return min(n_samples - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))

@@ -17,16 +17,15 @@ from numpy.typing import DTypeLike
 
 from .. import threads
 from ..memory import in_units
-from .base import USUAL_CLUSTERS, auto_neighbors
 from .checks import check_choice, check_count
-from .sizes import FitSize, ViewSize
+from .sizes import USUAL_CLUSTERS, FitSize, ViewSize, auto_neighbors
 
 STAGES = ("prepare", "neighbors", "agreement", "graph", "fusion", "sparsify", "spectral", "labels")
 LIBRARIES = 320 << 20  # Python, NumPy, SciPy, scikit-learn, Numba, and the code that it has compiled
 SYSTEMS: Mapping[str, Literal["fusion", "average"]] = {"SGF": "fusion", "DGF": "fusion", "Average": "average"}
 
-_EDGE = 8  # bytes of a value on an edge
 _BUFFER = 2 << 20  # bytes of a block of the exact search, for each thread
+_REGIONS = 67 << 20  # bytes of what the approximate search needs, however many samples there are
 
 
 @dataclass(frozen=True)
@@ -66,45 +65,55 @@ def _copies(size: FitSize) -> float:
     return sum(view.n_bytes(size.n_samples) for view in size.views if view.kind == "scaled")
 
 
-def _fusion(size: FitSize, per_value: float) -> float:
-    """Return bytes per edge and view if there is a fusion."""
-    return per_value * size.n_edges * size.n_views if size.method == "fusion" else 0.0
+def _on_edges(size: FitSize, n_arrays: float = 1.0) -> float:
+    """Return what arrays of a value per edge and view take."""
+    return n_arrays * size.edge_bytes * size.n_edges * size.n_views
 
 
-def _trust(size: FitSize, per_value: float) -> float:
-    """Return bytes per edge and view for how much rows count there."""
-    return _fusion(size, per_value) if size.weighs_rows or size.missing else 0.0
+def _fusion(size: FitSize, n_arrays: float) -> float:
+    """Return what arrays of a value per edge and view take if there is a fusion."""
+    return _on_edges(size, n_arrays) if size.method == "fusion" else 0.0
+
+
+def _trust(size: FitSize, n_arrays: float) -> float:
+    """Return the same for how much rows count there."""
+    return _fusion(size, n_arrays) if size.weighs_rows or size.missing else 0.0
+
+
+def _is_fusion(size: FitSize) -> bool:
+    return size.method == "fusion"
 
 
 TERMS: Sequence[Term] = (
     Term("rows of unit length", "prepare", "end", _copies),
     Term("columns measured for scaling", "prepare", "prepare", lambda s: _largest_view(s, 1)),
-    # The search: a shifted copy of a view in double precision, and one in single precision.
-    Term("copies that are searched", "neighbors", "neighbors", lambda s: _largest_view(s, 12)),
-    Term("blocks of distances", "neighbors", "neighbors", lambda s: _BUFFER * s.n_threads),
-    Term("neighbours", "neighbors", "graph", lambda s: 4 * s.n_listed),
-    # Comparing views.
-    Term("lists compared", "agreement", "agreement", lambda s: 4 * s.n_listed * (s.method == "fusion")),
+    # The search. Of all pairs: a shifted copy of a view in double precision, and one in single precision.
     Term(
-        "trust in rows", "agreement", "end", lambda s: 16 * s.n_samples * s.n_views * (s.method == "fusion")
+        "copies searched", "neighbors", "neighbors", lambda s: _largest_view(s, 12 if s.may_search_all else 4)
     ),
-    Term("neighbours, kept", "graph", "end", lambda s: 4 * s.n_listed * (s.method == "fusion")),
-    # The edges: what each view brings onto them, first one by one.
-    Term("edges", "graph", "end", lambda s: 4 * s.n_edges + 8 * s.n_samples),
-    Term("weights", "graph", "sparsify", lambda s: _EDGE * s.n_edges * s.n_views),
-    Term("weights, one by one", "graph", "graph", lambda s: _EDGE * s.n_edges * (s.n_views + 2)),
-    # The fusion.
-    Term("both parts of the weights", "fusion", "end", lambda s: _fusion(s, 2 * _EDGE)),
-    Term("fused", "fusion", "end", lambda s: _EDGE * s.n_edges),
-    Term("trust on edges", "fusion", "end", lambda s: _trust(s, _EDGE)),
-    Term("blocks of edges", "fusion", "fusion", lambda s: _fusion(s, 3 * _EDGE) + 12 * s.n_edges),
-    Term("blocks of trust", "fusion", "fusion", lambda s: _trust(s, 2 * _EDGE)),
-    Term("who judges which edge", "graph", "end", lambda s: s.missing * 2.0 * s.n_edges * s.n_views),
+    Term("blocks of pairs", "neighbors", "neighbors", lambda s: _BUFFER * s.n_threads * s.may_search_all),
+    Term("regions", "neighbors", "neighbors", lambda s: _REGIONS * s.may_search_some),
+    Term("distances found", "neighbors", "graph", lambda s: 18.0 * s.n_listed * s.may_search_some),
+    Term("neighbours", "neighbors", "graph", lambda s: 4.0 * s.n_listed),
+    # Comparing views.
+    Term("lists compared", "agreement", "agreement", lambda s: 4.0 * s.n_listed * _is_fusion(s)),
+    Term("trust in rows", "agreement", "end", lambda s: 16.0 * s.n_samples * s.n_views * _is_fusion(s)),
+    Term("neighbours, kept", "graph", "end", lambda s: 4.0 * s.n_listed * _is_fusion(s)),
+    # The edges, and what each view brings onto them.
+    Term("edges", "graph", "end", lambda s: 4.0 * s.n_edges + 8.0 * s.n_samples),
+    Term("weights", "graph", "end", _on_edges),
+    Term("distances of a view", "graph", "graph", lambda s: 24.0 * s.n_edges),
+    Term("who judges which edge", "graph", "end", lambda s: 2.0 * s.missing * s.n_edges * s.n_views),
+    # The fusion, in blocks of edges, and what comes of it.
+    Term("blocks of edges", "fusion", "fusion", lambda s: _fusion(s, 2) + _trust(s, 1)),
+    Term("inconsistent parts", "fusion", "end", lambda s: _fusion(s, 1)),
+    Term("trust on edges", "fusion", "end", lambda s: _trust(s, 1)),
+    Term("fused", "fusion", "end", lambda s: 2.0 * s.edge_bytes * s.n_edges),
     # The graph, and its spectrum.
-    Term("graph", "sparsify", "end", lambda s: (_EDGE + 4) * s.n_kept),
-    Term("graph in both directions", "sparsify", "sparsify", lambda s: 2 * (_EDGE + 4) * s.n_kept),
-    Term("normalised graph", "spectral", "spectral", lambda s: (_EDGE + 4) * s.n_kept),
-    Term("Krylov vectors", "spectral", "spectral", lambda s: 48.0 * s.n_samples * max(s.n_vectors, 4)),
+    Term("graph", "sparsify", "end", lambda s: (s.edge_bytes + 4.0) * s.n_kept),
+    Term("both directions", "sparsify", "sparsify", lambda s: 2.0 * (s.edge_bytes + 4.0) * s.n_kept),
+    Term("normalised graph", "spectral", "spectral", lambda s: 12.0 * s.n_kept),
+    Term("blocks of vectors", "spectral", "spectral", lambda s: 48.0 * s.n_samples * max(s.n_vectors, 4)),
     Term("eigenvectors", "spectral", "end", lambda s: 8.0 * s.n_samples * s.n_vectors),
     Term("rows to cluster", "labels", "labels", lambda s: 24.0 * s.n_samples * s.n_vectors),
 )
@@ -170,10 +179,10 @@ def estimate(size: FitSize) -> MemoryEstimate:
 
 def memory_estimate(
     n_samples: int,
-    n_features: int | Sequence[int],
-    *,
+    views: int | Sequence[int],
     n_neighbors: int | Literal["auto"] = "auto",
     n_clusters: int = USUAL_CLUSTERS,
+    *,
     system: str = "SGF",
     dtype: DTypeLike = np.float64,
     n_nonzero: int | Sequence[int | None] | None = None,
@@ -190,8 +199,8 @@ def memory_estimate(
     ----------
     n_samples : int
         Number of samples.
-    n_features : int or sequence of int
-        Number of features of each view; one number is one view.
+    views : sequence of int, or int
+        Number of features of each view; or only the number of views, and features are left out of account.
     n_neighbors, n_clusters, neighbor_search, row_weights, n_jobs
         As in `SimilarityGraphFusion`. For ``n_clusters="auto"`` give its `max_clusters`.
     system : {"SGF", "DGF", "Average"}, default="SGF"
@@ -222,18 +231,21 @@ def memory_estimate(
     >>> needed = memory_estimate(1_000_000, [64, 32, 128], n_neighbors=10, n_clusters=20, dtype="float32")
     >>> needed.input
     896000000
-    >>> needed.peak_stage
-    'fusion'
+    >>> needed.peak == needed.stages[needed.peak_stage] > needed.input
+    True
     >>> needed.peak < 2 * memory_estimate(500_000, [64, 32, 128], n_neighbors=10, n_clusters=20).peak
     True
     """
     check_count("n_samples", n_samples)
     check_count("n_clusters", n_clusters)
     check_choice("system", system, tuple(SYSTEMS))
-    dimensions = [n_features] if isinstance(n_features, int | np.integer) else list(n_features)
+    if isinstance(views, int | np.integer):
+        check_count("views", views)
+        views = [0] * int(views)
+    dimensions = list(views)
     itemsize = 4 if np.dtype(dtype) == np.float32 else 8
     kind: Literal["plain", "scaled"] = "scaled" if metric in ("cosine", "correlation") else "plain"
-    views = tuple(
+    sizes = tuple(
         ViewSize(int(d), itemsize, None if stored is None else int(stored), bool(in_file), kind)
         for d, stored, in_file in zip(
             dimensions, _per_view(n_nonzero, dimensions), _per_view(mapped, dimensions), strict=True
@@ -244,7 +256,7 @@ def memory_estimate(
         n_threads = threads.count()
     size = FitSize(
         n_samples=int(n_samples),
-        views=views,
+        views=sizes,
         n_neighbors=k,
         n_vectors=int(n_clusters),
         method=SYSTEMS[system],

@@ -22,7 +22,7 @@ def expected_costs(size: FitSize, n_init: int = 3) -> list[tuple[str, float]]:
     values = [view.n_values(n) for view in size.views]
     costs = [("prepare", 5e-9 * sum(values))]
     for view, stored in zip(size.views, values, strict=True):
-        if size.search == "approximate":
+        if size.may_search_some:
             costs.append(("neighbors", 2.5e-5 * n * (1 + view.n_features / 100)))
         else:
             costs.append(("neighbors", 6e-11 * n * (stored + 60 * n)))

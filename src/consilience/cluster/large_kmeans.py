@@ -1,8 +1,9 @@
 """k-means on many rows: restarts on a sample, then Lloyd's iteration on all rows.
 
-A restart on all rows costs as much for a million rows as thirty on a sample do, and finds the same. The sample
-is drawn by the lengths of the rows as well as evenly: the rows of a cluster in an orthonormal embedding have
-squares that add up to about 1, however small the cluster is, so that all clusters are seen. Each row drawn counts
+A restart on all rows costs as much for a million rows as thirty on a sample do, and finds the same. The
+sample is drawn by the lengths of the rows as well as evenly: the rows of a cluster in an orthonormal
+embedding have squares that add up to about 1, however small the cluster is, so that all clusters are seen.
+Each row drawn counts
 for as many as it stands for, and the answer is that of k-means on all rows.
 
 Rows are worked on in fixed blocks and sums are added in order: the labels do not depend on the number of
@@ -11,14 +12,13 @@ threads.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from .. import threads
 
@@ -26,68 +26,94 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 Rows = npt.NDArray[np.float32]
 
-_SAMPLE, _PER_CLUSTER = 20_000, 200  # rows that restarts run on
+MANY = 50_000  # rows: up to here restarts with all of them
+_SAMPLE, _PER_CLUSTER = 20_000, 100  # rows that restarts run on
 _BLOCK = 4096  # rows that are worked on together
 _PARTS = 64  # sums that are kept apart at most
 _SETTLED = 1e-5  # share of the rows that may still change their cluster
+_ROUNDS = 100  # with all rows; where these are not enough there are no clusters to be had
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The cluster of each row (n,), and the centres (k, c)."""
+
+    labels: IntArray
+    centres: FloatArray
 
 
 def kmeans_of_many(
     rows: Rows,
-    lengths: FloatArray,
     n_clusters: int,
     *,
+    leverage: npt.NDArray[np.floating],
     n_init: int,
     max_iter: int,
     random_state: np.random.RandomState,
-) -> IntArray:
-    """Return the cluster of each row.
+) -> Clusters:
+    """Return what k-means finds, on one thread of BLAS and OpenMP.
 
     Parameters
     ----------
     rows : ndarray of shape (n, c), float32
-        More rows than clusters. None is all zeros.
-    lengths : ndarray of shape (n,)
-        Squared lengths of the rows that these were, before they were scaled.
-    n_clusters, n_init, max_iter : int
-        As in scikit-learn's KMeans.
+        As many rows as clusters at least.
+    n_clusters : int
+        Number of clusters.
+    leverage : ndarray of shape (n,)
+        Squared lengths of what the rows were before they were scaled. Not all are 0.
+    n_init, max_iter : int
+        As in scikit-learn's KMeans, on the sample; with all rows there are never more than 100 iterations.
     random_state : RandomState
         Draws the sample, and the centres to begin with.
+
+    Examples
+    --------
+    >>> rows = np.repeat(np.eye(2, dtype=np.float32), 3, axis=0)
+    >>> state = np.random.RandomState(0)
+    >>> found = kmeans_of_many(rows, 2, leverage=np.ones(6), n_init=3, max_iter=10, random_state=state)
+    >>> found.labels[:3] == found.labels[3:]
+    array([False, False, False])
     """
-    drawn, weights = _sample(lengths, max(_SAMPLE, _PER_CLUSTER * n_clusters), random_state)
+    drawn, weights = _sample(leverage, max(_SAMPLE, _PER_CLUSTER * n_clusters), random_state)
     model = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, tol=0.0, random_state=random_state)
-    with threads.libraries_on_one_thread(), warnings.catch_warnings():
-        # Too few distinct rows: told by the caller.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        centres = model.fit(rows[drawn], sample_weight=weights).cluster_centers_.astype(np.float64)
-        return lloyd(rows, centres, max_iter)
+    # In double precision: scikit-learn is slow to seed in single.
+    model.fit(rows[drawn].astype(np.float64), sample_weight=weights)
+    return lloyd(rows, model.cluster_centers_, min(max_iter, _ROUNDS))
 
 
 def _sample(
-    lengths: FloatArray, size: int, random_state: np.random.RandomState
+    leverage: npt.NDArray[np.floating], size: int, random_state: np.random.RandomState
 ) -> tuple[IntArray, FloatArray]:
-    """Return about so many rows, half of them drawn evenly and half by squared length, and their weights."""
-    n = len(lengths)
-    chance = np.minimum(size * (0.5 / n + 0.5 * lengths / lengths.sum()), 1.0)
+    """Return about so many rows, half of them drawn evenly and half by leverage, and their weights."""
+    n = len(leverage)
+    chance = np.minimum(size * (0.5 / n + 0.5 * leverage / leverage.sum()), 1.0)
     drawn = np.flatnonzero(random_state.random_sample(n) < chance)
     return drawn, 1.0 / chance[drawn]
 
 
-def lloyd(rows: Rows, centres: FloatArray, max_iter: int) -> IntArray:
-    """Return the clusters that Lloyd's iteration comes to from given centres; an empty one keeps its centre."""
+def lloyd(rows: Rows, centres: FloatArray, max_iter: int) -> Clusters:
+    """Return the clusters that Lloyd's iteration comes to from given centres; an empty one keeps its centre.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [1.0], [8.0]], dtype=np.float32)
+    >>> found = lloyd(rows, np.array([[0.0], [1.0]]), 10)
+    >>> found.labels, found.centres.ravel()
+    (array([0, 0, 1]), array([0.5, 8. ]))
+    """
     labels = np.full(len(rows), -1, dtype=np.intp)
     for _ in range(max_iter):
         sums, sizes, n_changed = _assign(rows, centres, labels)
         if n_changed <= _SETTLED * len(rows):
             break
         centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
-    return labels
+    return Clusters(labels, centres)
 
 
 def _assign(
     rows: Rows, centres: FloatArray, labels: IntArray
 ) -> tuple[FloatArray, npt.NDArray[np.int64], int]:
-    """Put each row to its nearest centre; return sums and numbers of rows per cluster, and how many changed."""
+    """Put each row to its nearest centre; return sums and sizes of the clusters, and how many rows moved."""
     n, k = len(rows), len(centres)
     n_parts = max(1, min(_PARTS, n // _BLOCK))
     bounds = [n * p // n_parts for p in range(n_parts + 1)]

@@ -31,11 +31,10 @@ from .id_order import graph_put_back, id_order, inverse
 from .incoming import NewSamples, ViewForm, forms_of, read_new_samples
 from .prepared import PreparedViews, SharedViews
 from .progress import Progress
-from .sizes import FitSize, view_sizes
+from .sizes import MANY_VALUES, FitSize, view_sizes
 from .spectral import canonical_labels
 from .unified import Floats, UnifiedGraphClusterer
 
-_MANY = 10_000_000  # values on edges from which on single precision does
 _BLOCK = 1 << 15  # new samples at a time: their edges take some ten to hundred megabytes
 
 
@@ -164,7 +163,7 @@ class PlacingClusterer(UnifiedGraphClusterer):
         edges = EdgeSet.union(neighbors, prepared.mask)
         v = len(prepared.spaces)
         judged = [None] * v if edges.seen is None else list(edges.seen)
-        precision = np.float32 if v * edges.n_edges > _MANY else np.float64
+        precision = np.float32 if v * edges.n_edges > MANY_VALUES else np.float64
         stacked = np.empty((v, edges.n_edges), dtype=precision)
         kernels = []
         for space, seen, weights in zip(prepared.spaces, judged, stacked, strict=True):

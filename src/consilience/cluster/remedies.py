@@ -112,7 +112,7 @@ def _changes(size: FitSize, bound: Bound) -> Iterator[tuple[str, FitSize]]:
     yield "n_jobs=1", replace(size, n_threads=1)
     single = tuple(replace(view, itemsize=min(view.itemsize, 4)) for view in size.views)
     yield "float32 features", replace(size, views=single)
-    if size.search == "exact":
+    if size.may_search_all:
         yield "neighbor_search='approximate'", replace(size, search="approximate")
     if size.weighs_rows and not size.missing:
         yield "row_weights='uniform'", replace(size, weighs_rows=False)

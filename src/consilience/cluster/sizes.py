@@ -11,8 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from ..neighbors import is_precomputed
+from ..neighbors.approximate import FEWEST_SAMPLES
 from ..views import Views
 
+# n_neighbors="auto": so much of the mean cluster size, within these bounds.
+SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
+USUAL_CLUSTERS = 8  # the default; what n_neighbors="auto" goes by while the number is not known
+MANY_VALUES = 10_000_000  # on edges, of all views: above, single precision does for them
 _INDEX_BYTES = 4  # of an entry of a sparse matrix
 
 
@@ -85,7 +90,7 @@ class FitSize:
     n_vectors: int
     method: Literal["fusion", "average"] = "fusion"
     weighs_rows: bool = True
-    search: str = "exact"
+    search: str = "auto"
     n_threads: int = 1
     missing: bool = False
 
@@ -105,6 +110,21 @@ class FitSize:
         return min(self.n_listed, self.n_samples * (self.n_samples - 1))
 
     @property
+    def edge_bytes(self) -> int:
+        """Bytes of a value on an edge."""
+        return 4 if self.n_views * self.n_edges > MANY_VALUES else 8
+
+    @property
+    def may_search_all(self) -> bool:
+        """Whether neighbours may be found by looking at all pairs."""
+        return self.search != "approximate"
+
+    @property
+    def may_search_some(self) -> bool:
+        """Whether they may be found approximately."""
+        return self.search == "approximate" or (self.search == "auto" and self.n_samples >= FEWEST_SAMPLES)
+
+    @property
     def n_kept(self) -> int:
         """Entries of the unified graph, at most: the strongest edges of each sample, in both directions."""
         return min(2 * self.n_samples * self.n_neighbors, self.n_samples * (self.n_samples - 1))
@@ -113,6 +133,12 @@ class FitSize:
     def n_input(self) -> int:
         """Bytes that the views hold, without those in files."""
         return sum(view.n_bytes(self.n_samples) for view in self.views if not view.mapped)
+
+
+def auto_neighbors(n_samples: int, n_clusters: int) -> int:
+    """Return the number of neighbours that "auto" stands for."""
+    wanted = SHARE_OF_CLUSTER * n_samples / n_clusters
+    return min(n_samples - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))
 
 
 def view_sizes(views: Views, metrics: Sequence[Any]) -> tuple[ViewSize, ...]:

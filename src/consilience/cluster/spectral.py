@@ -1,7 +1,8 @@
 """Spectral clustering of a graph: eigenvectors of the normalised Laplacian, then k-means on their unit rows.
 
-Everything runs on one BLAS and OpenMP thread: at these sizes more threads do not help, on a busy machine they
-wait for each other (20 times slower was measured), and so the result does not depend on their number.
+Everything runs on one BLAS and OpenMP thread: more threads of these do not help with small graphs, on a busy
+machine they wait for each other (20 times slower was measured), and so the result does not depend on their
+number. From `LARGE` samples on the work is spread over threads in fixed blocks, to the same effect.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .. import threads
+from ..graph.block_product import LARGE
 from ..graph.eigenvectors import smallest_eigenvectors
 from ..graph.laplacian import NormalizedLaplacian
 from ..warned import warn
+from .large_kmeans import MANY, kmeans_of_many
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
+_COLUMNS = 32  # of an embedding of many samples that are worked on together
+_ROWS = 8192  # the same, rows
 _NOTHING = 1e-6  # of a component's part in an embedding, 0 or 1 but for rounding: what counts as 0
 # Below so many samples, so many restarts: the schedule of the paper.
 _RESTARTS = ((5000, 30), (10_000, 20), (30_000, 5), (float("inf"), 3))
@@ -63,7 +68,7 @@ class SpectralClustering:
 
 
 def spectral_embedding(
-    graph: Any, n_components: int, *, tol: float = 1e-9, warn: bool = True, random_state: Any = None
+    graph: Any, n_components: int, *, tol: float | None = None, warn: bool = True, random_state: Any = None
 ) -> SpectralEmbedding:
     r"""Return eigenvectors of :math:`L_{sym}` for its `n_components` smallest eigenvalues.
 
@@ -74,8 +79,11 @@ def spectral_embedding(
     n_components : int
         Number of eigenvectors, from 1 to n. With more connected components than this, the largest
         components are represented and the other samples have rows of zeros.
-    tol : float, default=1e-9
-        Largest residual norm accepted, so also the largest error of an eigenvalue; not below 1e-12.
+    tol : float, optional
+        Largest residual norm accepted, so also the largest error of an eigenvalue; not below 1e-12. By
+        default 1e-9 up to 20,000 samples, and 1e-5 for more: there a block method in single precision solves
+        (in double precision for a `tol` below 1e-6, at twice the cost), and asks for smaller residuals by
+        itself where eigenvalues are close.
     warn : bool, default=True
         Whether to warn of a graph that is not connected.
     random_state : int, RandomState or None
@@ -117,15 +125,29 @@ def spectral_embedding(
         found = smallest_eigenvectors(
             laplacian, n_components, components=largest, tol=tol, rng=np.random.default_rng(seed)
         )
-        vectors = np.zeros((n, int(n_components)))
-        vectors[:, : found.shape[1]] = fix_signs(found)
-        image = laplacian.matmat(found)
-    eigenvalues, residuals = np.full((2, int(n_components)), np.nan)
-    eigenvalues[: found.shape[1]] = np.maximum.accumulate(
-        np.maximum(np.einsum("ij,ij->j", found, image), 0.0)  # rounding must not disturb the order of zeros
-    )
-    residuals[: found.shape[1]] = np.linalg.norm(image - found * eigenvalues[: found.shape[1]], axis=0)
-    return SpectralEmbedding(vectors, eigenvalues, residuals, laplacian.n_connected, laplacian.n_isolated)
+        eigenvalues, residuals = _check(laplacian, found)
+    found *= _signs(found)
+    missing = int(n_components) - found.shape[1]
+    if missing:
+        found = np.hstack([found, np.zeros((n, missing))])
+        eigenvalues, residuals = (np.append(of, np.full(missing, np.nan)) for of in (eigenvalues, residuals))
+    return SpectralEmbedding(found, eigenvalues, residuals, laplacian.n_connected, laplacian.n_isolated)
+
+
+def _check(laplacian: NormalizedLaplacian, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues, ascending, and the residual norms of eigenvectors."""
+    n, m = vectors.shape
+    values, residuals = np.zeros((2, m))
+    width = _COLUMNS if n > LARGE else max(m, 1)
+    for j in range(0, m, width):
+        part = vectors[:, j : j + width]
+        image = laplacian.matmat(part)
+        # Rounding must not disturb the order of zeros.
+        values[j : j + width] = np.maximum(np.einsum("ij,ij->j", part, image), 0.0)
+        np.maximum.accumulate(values[: j + width], out=values[: j + width])
+        image -= part * values[j : j + width]
+        residuals[j : j + width] = np.linalg.norm(image, axis=0)
+    return values, residuals
 
 
 def unit_rows(vectors: npt.ArrayLike) -> FloatArray:
@@ -137,11 +159,14 @@ def unit_rows(vectors: npt.ArrayLike) -> FloatArray:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    rows = np.array(vectors, dtype=np.float64, order="C")
-    peak = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
-    np.divide(rows, peak, out=rows, where=peak > 0)  # first: squares of tiny entries would be lost
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, norms, out=rows, where=norms > 0))
+    result = np.array(vectors, dtype=np.float64, order="C")
+    for begin in range(0, len(result), _ROWS):  # not all at once: that would take the memory again
+        rows = result[begin : begin + _ROWS]
+        peak = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+        np.divide(rows, peak, out=rows, where=peak > 0)  # first: squares of tiny entries would be lost
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        np.divide(rows, norms, out=rows, where=norms > 0)
+    return result
 
 
 def without_rounding(vectors: npt.ArrayLike, graph: sparse.csr_array) -> FloatArray:
@@ -208,7 +233,8 @@ def assign_kmeans(
         Number of clusters, from 1 to n.
     n_init : int or "auto", default=30
         Restarts. "auto" is the schedule of the paper: 30 for n < 5000, 20 for n < 10,000, 5 for
-        n < 30,000 and 3 from there.
+        n < 30,000 and 3 from there. Of more than 50,000 samples, restarts run on some 20,000, and the best
+        centres are then improved with all of them.
     max_iter : int, default=1000
         Largest number of iterations of a restart.
     scale_rows : bool, default=True
@@ -226,30 +252,49 @@ def assign_kmeans(
     >>> assign_kmeans([[1.0, 0.0], [0.0, 2.0], [3.0, 0.1]], 2, random_state=0)
     array([0, 1, 0])
     """
-    given = embedding.vectors if isinstance(embedding, SpectralEmbedding) else embedding
-    rows = unit_rows(given) if scale_rows else np.array(given, dtype=np.float64, order="C")
-    n = len(rows)
+    given = np.asarray(embedding.vectors if isinstance(embedding, SpectralEmbedding) else embedding)
+    n = len(given)
     _check_count("n_clusters", n_clusters, n)
-    represented = rows.any(axis=1)
+    represented = given.any(axis=1)
+    k = min(n_clusters, int(represented.sum()))
     labels = np.zeros(n, dtype=np.intp)
-    if represented.any():
+    if k:
         restarts = next(r for limit, r in _RESTARTS if n < limit) if n_init == "auto" else n_init
-        model = KMeans(
-            min(n_clusters, int(represented.sum())),
-            n_init=restarts,
-            max_iter=max_iter,
-            tol=0.0,  # to the very end: it costs nothing here
-            random_state=random_state,
-        )
         with threads.libraries_on_one_thread(), warnings.catch_warnings():
             # Too few distinct rows: told once, below, in our words.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            labels[represented] = model.fit_predict(rows[represented])
-            if not represented.all():
-                labels[~represented] = model.predict(rows[~represented])
+            if n > MANY:
+                shown = given if represented.all() else given[represented]
+                found = kmeans_of_many(
+                    _in_single_precision(shown, scale_rows),
+                    k,
+                    leverage=np.einsum("ij,ij->i", shown, shown),
+                    n_init=restarts,
+                    max_iter=max_iter,
+                    random_state=check_random_state(random_state),
+                )
+                labels[represented] = found.labels
+                # Rows of zeros are as near to a centre as the centre is to 0.
+                labels[~represented] = np.linalg.norm(found.centres, axis=1).argmin()
+            else:
+                rows = unit_rows(given) if scale_rows else np.array(given, dtype=np.float64, order="C")
+                # To the very end: it costs nothing here.
+                model = KMeans(k, n_init=restarts, max_iter=max_iter, tol=0.0, random_state=random_state)
+                labels[represented] = model.fit_predict(rows[represented])
+                if not represented.all():
+                    labels[~represented] = model.predict(rows[~represented])
     labels = canonical_labels(labels)
     _warn_if_empty(labels, n_clusters)
     return labels
+
+
+def _in_single_precision(vectors: npt.NDArray[np.floating], scale_rows: bool) -> npt.NDArray[np.float32]:
+    """Return the rows, scaled to unit length or not."""
+    rows = np.empty(vectors.shape, dtype=np.float32)
+    for begin in range(0, len(rows), _ROWS):
+        part = vectors[begin : begin + _ROWS]
+        rows[begin : begin + _ROWS] = unit_rows(part) if scale_rows else part
+    return rows
 
 
 def assign_cluster_qr(embedding: SpectralEmbedding | npt.ArrayLike, n_clusters: int) -> IntArray:
@@ -356,7 +401,22 @@ def _warn_if_disconnected(laplacian: NormalizedLaplacian, n_components: int, n_d
 
 def fix_signs(vectors: FloatArray) -> FloatArray:
     """Make the first of each column's largest entries positive."""
-    size = np.abs(vectors)
-    # Entries equal but for rounding, as symmetric graphs have them, must not let rounding decide.
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
-    return np.asarray(vectors * np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0))
+    return np.asarray(vectors * _signs(vectors))
+
+
+def _signs(vectors: FloatArray) -> FloatArray:
+    """Return the sign of the first of each column's largest entries."""
+    n, m = vectors.shape
+    peak, signs = np.zeros(m), np.zeros(m)
+    for begin in range(0, n, _ROWS):
+        np.maximum(peak, np.abs(vectors[begin : begin + _ROWS]).max(axis=0), out=peak)
+    for begin in range(0, n, _ROWS):
+        rows = vectors[begin : begin + _ROWS]
+        # Entries equal but for rounding, as symmetric graphs have them, must not let rounding decide.
+        first = np.argmax(np.abs(rows) >= (1 - 1e-6) * peak, axis=0)
+        there = rows[first, np.arange(m)]
+        here = (signs == 0) & (np.abs(there) >= (1 - 1e-6) * peak)
+        signs[here] = np.where(there[here] < 0, -1.0, 1.0)
+        if signs.all():
+            break
+    return signs

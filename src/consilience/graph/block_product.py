@@ -1,9 +1,10 @@
 """Blocks of vectors: a sparse matrix times a block, and products of blocks, on several threads.
 
-A block holds its vectors as columns and is stored row by row: one look-up of a neighbour brings the entries of
-all vectors at once, where a product with one vector waits for the memory at every edge. Work is cut into parts
-that depend on the shape only, each part writes its own rows or its own sum, and sums are added in order: results
-are the same to the last bit for any number of threads. Whoever calls these functions keeps BLAS to one thread.
+A block holds its vectors as columns and is stored row by row: one look-up of a neighbour brings the entries
+of all vectors at once, where a product with one vector waits for the memory at every edge. Work is cut into
+parts that depend on the shape only, each part writes its own rows or its own sum, and sums are added in
+order: results are the same to the last bit for any number of threads. Whoever calls these functions keeps
+BLAS to one thread.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.
@@ -12,6 +13,7 @@ are the same to the last bit for any number of threads. Whoever calls these func
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -21,8 +23,9 @@ from scipy import sparse
 from .. import threads
 
 FloatArray = npt.NDArray[np.float64]
-Block = npt.NDArray[np.floating]
+Block = npt.NDArray[Any]  # of floating-point numbers, in single or double precision
 
+LARGE = 20_000  # samples: from about here on block methods are faster (see `docs/guide/scale.md`)
 _ROWS = 4096  # rows that are worked on together: their blocks stay in the cache
 _PARTS = 64  # sums that are kept apart at most
 
@@ -135,7 +138,9 @@ def squared_residuals(x: Block, image: Block, theta: FloatArray) -> FloatArray:
     """
     factors = theta.astype(x.dtype)
     return _sum(
-        len(x), (x.shape[1],), lambda rows: np.square(image[rows] - x[rows] * factors).sum(axis=0, dtype=np.float64)
+        len(x),
+        (x.shape[1],),
+        lambda rows: np.square(image[rows] - x[rows] * factors).sum(axis=0, dtype=np.float64),
     )
 
 
@@ -189,7 +194,7 @@ def _for_rows(n: int, work: Callable[[slice], None]) -> None:
 
 
 def _sum(n: int, shape: tuple[int, ...], term: Callable[[slice], Block]) -> FloatArray:
-    """Return the sum of `term` over consecutive slices that cover all rows, in an order that never changes."""
+    """Return the sum of `term` over slices that cover all rows, in an order that never changes."""
     n_parts = max(1, min(_PARTS, n // _ROWS))
     bounds = [n * p // n_parts for p in range(n_parts + 1)]
     sums = np.zeros((n_parts, *shape))

@@ -3,9 +3,9 @@
 A Laplacian's eigenvectors of eigenvalue 0 are known from the connected components; only the rest is solved
 for, by ARPACK, many times faster on small neighbour graphs than dense or block solvers. As a single-vector
 method it can miss copies of a multiple eigenvalue without a sign, so every answer is searched once more with
-what was found taken out, and corrected until nothing smaller remains. Long thin graphs, on which ARPACK stalls,
-are solved with a sparse factorisation; the rest densely if it is small. An answer that fails its checks is an
-error.
+what was found taken out, and corrected until nothing smaller remains. Long thin graphs, on which ARPACK
+stalls, are solved with a sparse factorisation; the rest densely if it is small. An answer that fails its
+checks is an error.
 
 Normalised Laplacians of more than `LARGE` samples are solved by a block method on several threads
 (`filtered_iteration`), to a residual that is enough for clustering.
@@ -24,12 +24,12 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
+from .block_product import LARGE
 from .filtered_iteration import FilteredIteration
 from .laplacian import NormalizedLaplacian
 
 FloatArray = npt.NDArray[np.float64]
 
-LARGE = 20_000  # samples; from about here on the block method is faster (see `docs/guide/scale.md`)
 _TIGHT, _LOOSE = 1e-9, 1e-5  # tolerances up to `LARGE` samples, and beyond
 _PATIENCE, _MAX_PRODUCTS = 400, 20_000  # products with a block: before thinness is looked for, and in all
 _DENSE_FIRST, _DENSE_AT_ALL = 300, 5000  # samples up to which a dense solve is the fastest, or bearable
@@ -64,8 +64,8 @@ def smallest_eigenvectors(
         The components whose eigenvectors of eigenvalue 0 come first; all by default. Leave some out only if
         those kept already make up `n_vectors`.
     tol : float, optional
-        Largest residual norm accepted, so also the largest error of an eigenvalue; not below 1e-12. By default
-        1e-9 up to `LARGE` samples, and 1e-5 for more.
+        Largest residual norm accepted, so also the largest error of an eigenvalue; not below 1e-12. By
+        default 1e-9 up to `LARGE` samples, and 1e-5 for more.
     rng : Generator, optional
         Draws the start vectors; seeded with 0 by default.
 

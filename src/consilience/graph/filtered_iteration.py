@@ -2,14 +2,14 @@ r"""The largest eigenvectors of a large sparse matrix by Chebyshev-filtered subs
 
 A block of some more vectors than are wanted is multiplied by a polynomial of the matrix that is small on the
 unwanted part of the spectrum, :math:`[a, b]`, and grows as fast as a polynomial can above it; then the best
-eigenvectors in its span are taken (Rayleigh-Ritz), which also tell better where the unwanted part ends, and so
-on. `a` is a bound by a short Lanczos run, `b` the least eigenvalue that the block has shown: it is never above
-the true one with that number. The degree is what is needed to reach the tolerance at the rate that the interval
-promises, but not more than single precision bears. The block begins at random, so that every copy of a multiple
-eigenvalue is in it.
+eigenvectors in its span are taken (Rayleigh-Ritz), which also tell better where the unwanted part ends, and
+so on. `a` is a bound by a short Lanczos run, `b` the least eigenvalue that the block has shown: it is never
+above the true one with that number. The degree is what is needed to reach the tolerance at the rate that the
+interval promises, but not more than single precision bears. The block begins at random, so that every copy of
+a multiple eigenvalue is in it.
 
-Vectors that are done while others are not are locked: taken out of the block, and kept out of it. Without that
-the degree would be limited by them.
+Vectors that are done while others are not are locked: taken out of the block, and kept out of it. Without
+that the degree would be limited by them.
 
 Y. Zhou, Y. Saad, M. L. Tiago, J. R. Chelikowsky, "Self-consistent-field calculations using Chebyshev-filtered
 subspace iteration", Journal of Computational Physics, 2006.
@@ -22,7 +22,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from .block_product import Block, BlockProduct, FloatArray, columns_inner, inner, remove, squared_residuals, turned
+from ..ticks import tick
+from .block_product import (
+    Block,
+    BlockProduct,
+    FloatArray,
+    columns_inner,
+    inner,
+    remove,
+    squared_residuals,
+    turned,
+)
 
 _LANCZOS_STEPS = 12
 _FIRST_DEGREES = (8, 10)  # before the eigenvalues are known well enough to tell the degree
@@ -30,14 +40,16 @@ _LARGEST_DEGREE = 60
 _SPREAD = 1e4  # growth of one direction beside another that single precision bears
 _SAFETY = 0.3  # part of the tolerance that is aimed at
 _ANGLE = 0.01  # what a residual may be of the distance to the eigenvalues beyond the block
-_FLOOR = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}  # residuals that can always be reached
+_FLOOR = {np.float32: 1e-6, np.float64: 1e-12}  # residuals that can always be reached
+_SINGLE = _FLOOR[np.float32]  # the least tolerance for single precision
+_COPIES, _AWAY = 1e-6, 10.0  # difference of eigenvalues that are copies; see `FilteredIteration._aim`
 _STEP_DOWN = 0.1  # of the lower bound, once it is found to be none
 _NO_DIRECTION = 1e-6  # of the Gram matrix of unit columns: an eigenvalue that is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Eigenvalues (m,), descending, orthonormal vectors (n, m) and residual norms (m,), in double precision."""
+    """Eigenvalues (m,), descending, orthonormal vectors (n, m), and residual norms (m,)."""
 
     values: FloatArray
     vectors: FloatArray
@@ -80,16 +92,18 @@ class FilteredIteration:
     ) -> None:
         self._product, self._null, self._rng = BlockProduct(matrix), known, rng
         self._tol, self._n_wanted = tol, int(n_wanted)
-        self._dtype = np.dtype(np.float32 if tol >= 1e-6 else np.float64)
+        self._real: type[np.float32] | type[np.float64] = np.float32 if tol >= _SINGLE else np.float64
         self.n_products = 0
         guards = max(4, self._n_wanted // 5) if n_guards is None else n_guards
-        width = -(-(self._n_wanted + guards) // 8) * 8  # whole vector registers
+        # Whole vector registers, and whole lines of the cache.
+        width = max(16, -(-(self._n_wanted + guards) // 8) * 8)
         self._width = min(width, len(known) - known.shape[1])
-        self._known = known.astype(self._dtype)  # and what is locked, after it
+        self._known = known.astype(self._real)  # and what is locked, after it
         self._known_values = np.ones(known.shape[1])
         self._low = self._lower_bound()
-        self._n_rounds, self._high = 0, -np.inf
-        self._block = np.empty((len(known), 0), self._dtype)
+        self._n_rounds, self._high, self._margin = 0, -np.inf, 0.0
+        self._theta = self._residuals = np.empty(0)
+        self._block = self._image = np.empty((len(known), 0), self._real)
         self._fill_up()
 
     @property
@@ -104,15 +118,20 @@ class FilteredIteration:
         The tolerance, or less where eigenvalues are so close that it would allow vectors that have nothing to
         do with those wanted.
         """
-        reach = _ANGLE * (self._theta[self._n_left - 1] - self._high)
-        return min(self._tol, max(reach, _FLOOR[self._dtype]))
+        distance = self._theta[self._n_left - 1] - self._high
+        if distance < _COPIES:  # any vectors for the same eigenvalue will do
+            return self._tol
+        return min(self._tol, max(_ANGLE * distance, _FLOOR[self._real]))
 
     def run(self, max_products: int) -> bool:
         """Iterate until the target is reached, and say whether it is, or so many products have been made."""
-        while self._residuals[: self._n_left].max() > self.target:
+        while (largest := self._residuals[: self._n_left].max()) > self.target:
+            # Residuals shrink by a factor that stays about the same: how far it is, in logarithms.
+            tick(max(-np.log(largest), 0.0), -np.log(self.target))
             if self.n_products >= max_products:
                 return False
             self._lock()
+            self._aim()
             self._filter(self._degree())
             self._rayleigh_ritz()
             self._fill_up()
@@ -134,13 +153,17 @@ class FilteredIteration:
 
     def _growth(self, value: float) -> float:
         """Return the logarithm of what one degree of the filter makes of an eigenvalue."""
-        centre, half = self._interval
-        return float(np.arccosh(max((value - centre) / half, 1.0)))
+        return float(np.arccosh(max((value - self._centre) / self._half, 1.0)))
 
-    @property
-    def _interval(self) -> tuple[float, float]:
-        """Centre and half of the length of the unwanted part of the spectrum."""
-        return (self._high + self._low) / 2, max((self._high - self._low) / 2, 1e-3)
+    def _aim(self) -> None:
+        """Set centre and half of the length of the part of the spectrum that is to be damped."""
+        high, last = self._high, self._theta[self._n_left - 1]
+        if last - high < _COPIES:
+            # The block ends within copies of one eigenvalue. That must not be the end of the interval: by its
+            # residual, what disturbs them is farther away.
+            self._margin = max(self._margin, _AWAY * min(self._residuals[: self._n_left].max(), 0.01))
+            high = last - self._margin
+        self._centre, self._half = (high + self._low) / 2, max((high - self._low) / 2, 1e-3)
 
     def _degree(self) -> int:
         """Return the degree that should be enough, as far as it can be borne."""
@@ -156,12 +179,12 @@ class FilteredIteration:
 
     def _filter(self, degree: int) -> None:
         """Replace the block by a Chebyshev polynomial of the matrix times it, scaled to stay of its size."""
-        centre, half = self._interval
+        centre, half = self._centre, self._half
         top = float(self._theta[0]) if self._n_rounds > len(_FIRST_DEGREES) else 1.0
         sigma = first = half / max(top - centre, half)
         before, now = self._block, self._image
-        now *= self._dtype.type(sigma / half)
-        now -= self._dtype.type(sigma * centre / half) * before
+        now *= self._real(sigma / half)
+        now -= self._real(sigma * centre / half) * before
         # What is known grows beside the block, from rounding: often enough it is taken out.
         ahead = self._growth(self._known_values.max(initial=-1.0)) - self._growth(top)
         often = int(np.log(_SPREAD) / ahead) if ahead > 0 else degree
@@ -177,11 +200,11 @@ class FilteredIteration:
         self._block, self._image = now, before  # `_image` is memory to write to
 
     def _rayleigh_ritz(self) -> None:
-        """Turn the block into the best eigenvectors in its span, descending; those without content are left out."""
+        """Turn the block into the best eigenvectors in its span, without those that are only rounding."""
         self._product.combine(self._block, self._image, 1.0, 0.0, 0.0)
         self.n_products += 1
         gram, small = inner(self._block, self._block), inner(self._block, self._image)
-        unit = 1 / np.sqrt(np.maximum(np.diag(gram), np.finfo(self._dtype).tiny))
+        unit = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-30))
         share, directions = np.linalg.eigh(gram * unit * unit[:, None])
         kept = share > _NO_DIRECTION
         basis = unit[:, None] * directions[:, kept] / np.sqrt(share[kept])
@@ -196,14 +219,15 @@ class FilteredIteration:
         """Give the block its whole width again, with random vectors, and see how far it reaches."""
         missing = self._width - (self._known.shape[1] - self._null.shape[1]) - self._block.shape[1]
         if missing > 0:
-            new = self._rng.standard_normal((len(self._block), missing), dtype=self._dtype.type)
-            new *= self._dtype.type(1 / np.sqrt(len(new)))
+            drawn = self._rng.standard_normal((len(self._block), missing), dtype=np.float32)
+            new: Block = drawn.astype(self._real)
+            new *= self._real(1 / np.sqrt(len(new)))
             remove(new, self._known)
             self._block = np.hstack([self._block, new])
             self._image = np.empty_like(self._block)
             self._rayleigh_ritz()
         last = float(self._theta[-1])
-        if last < self._interval[0]:  # something below the interval grew: it begins too high
+        if last < (self._high + self._low) / 2:  # something below the interval grew: it begins too high
             self._low = max(-1.0, min(self._low, last) - _STEP_DOWN)
         self._high = max(self._high, last)
 
@@ -220,7 +244,7 @@ class FilteredIteration:
         self._theta, self._residuals = self._theta[n_done:], self._residuals[n_done:]
 
     def _lower_bound(self) -> float:
-        """Return a number that is hardly ever above the least eigenvalue, by a few steps of Lanczos' method."""
+        """Return what is hardly ever above the least eigenvalue, by a few steps of Lanczos' method."""
         now = self._rng.standard_normal((self._product.n_rows, 1), dtype=np.float32)
         now /= np.float32(np.linalg.norm(now))
         before, beta = np.zeros_like(now), 0.0

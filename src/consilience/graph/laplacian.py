@@ -18,6 +18,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
+from .block_product import LARGE, BlockProduct
+
 FloatArray = npt.NDArray[np.float64]
 
 # An asymmetry up to this part of the largest weight is taken for rounding and averaged away.
@@ -141,7 +143,7 @@ class NormalizedLaplacian(LinearOperator):
         self.n_connected = int(self.components.max()) + 1
 
     def _find_components(self, graph: sparse.csr_array) -> npt.NDArray[np.intp]:
-        # In a symmetric graph the strong components are the components, and they are found without a transpose.
+        # In a symmetric graph the strong components are the components, and are found without a transpose.
         _, found = connected_components(graph, directed=True, connection="strong")
         components = np.full(len(found), -1, dtype=np.intp)
         _, first, inverse = np.unique(found[~self.isolated], return_index=True, return_inverse=True)
@@ -150,6 +152,11 @@ class NormalizedLaplacian(LinearOperator):
         return components
 
     def _matmat(self, X: FloatArray) -> FloatArray:
+        if self.shape[0] > LARGE:
+            image = BlockProduct(self.adjacency)(np.ascontiguousarray(X, dtype=np.float64))
+            np.subtract(X, image, out=image)
+            image[self.isolated] = 0.0
+            return image
         kept = np.where(self.isolated[:, None], 0.0, X)
         return np.asarray(kept - self.adjacency @ X)
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..warned import warn
+from .copies import Copies
 from .features import DenseSpace, SparseSpace
-from .region_rows import Lists, Rows
+from .region_rows import Lists
 from .regions import FEWEST, Regions, exact_sample, search_regions
 from .remembering import RememberingSpace
 from .spaces import CrossSpace, Edges, Floats, Index, SeenSpace, Space
@@ -24,6 +25,7 @@ FEWEST_SAMPLES = 20_000  # from which on "auto" considers it: below, all pairs t
 _PER_ROOT = 2.0  # regions for the square root of the number of samples
 _TO_CHOOSE, _TO_CHECK = 800, 400  # samples whose true neighbours decide on the effort, and on the recall
 _SHORTFALL = 0.03  # how far the recall may stay behind what was sought without a warning
+_ROUNDING = 1e-11  # squared distances that differ by no more than this part are equal
 _OVERHEAD = 2.0  # what a pair costs here, beside a pair of the exact search
 
 
@@ -107,26 +109,41 @@ class ApproximateSpace:
         """Return each sample's k nearest others, or most of them."""
         n = self.space.x.shape[0]
         rows = np.flatnonzero(~self.space.blank).astype(np.int32)
-        few = self.search == "auto" and n < FEWEST_SAMPLES
-        if few or len(rows) < max(4 * k, 2 * FEWEST + 2):
+        least = max(4 * k, 2 * FEWEST + 2)
+        if len(rows) < least or (self.search == "auto" and n < FEWEST_SAMPLES):
             return self._exact(k, n)
-        found = self._approximate(self.space.searchable(rows), rows, k)
-        return self._exact(k, n) if found is None else found
+        copies = Copies.among(self.space.x, rows)
+        distinct = rows if copies is None else copies.first
+        search = self._approximate if len(distinct) >= least else self._among_all
+        found = search(distinct, k)
+        if found is None:
+            return self._exact(k, n)
+        self._known = found if copies is None else copies.spread(found)
+        self.space.settle(self._known)
+        return self._known.nearest
 
     def _exact(self, k: int, n: int) -> Index:
         self.report = SearchReport("exact", 1.0, 0, n - 1.0)
         return self.space.nearest(k)
 
-    def _approximate(self, features: Rows, rows: Index, k: int) -> Index | None:
-        """Search among the rows that have a direction; None if to look at all pairs costs less."""
+    def _among_all(self, rows: Index, k: int) -> Lists:
+        """Look at all pairs of a few rows."""
+        others = np.arange(len(rows) - 1, dtype=np.int32)
+        places = np.arange(len(rows), dtype=np.int32)
+        self.report = SearchReport("exact", 1.0, 0, len(rows) - 1.0)
+        return self.space.measure(rows, places, others + (others >= places[:, None]), k)
+
+    def _approximate(self, rows: Index, k: int) -> Lists | None:
+        """Search among rows that have a direction; None if to look at all pairs costs less."""
+        features: Any = self.space.searchable(rows)
         n = len(features)
         # Always the same draw: what is near does not depend on chance, nor on the order of views.
         rng = np.random.default_rng(0)
         regions = Regions.among(features, min(n // 2, round(_PER_ROOT * np.sqrt(n))), rng)
-        drawn = rng.choice(n, min(n, _TO_CHOOSE + _TO_CHECK), replace=False).astype(np.int32)
-        true = exact_sample(features, drawn, k)
-        half = max(1, len(drawn) * _TO_CHOOSE // (_TO_CHOOSE + _TO_CHECK))
-        effort = regions.least_effort(features, drawn[:half], true[:half], sought_recall(n))
+        some, others = _drawn(n, rng)
+        near = exact_sample(features, some, k)
+        features.round_if_fine(some, near[:, -1])
+        effort = regions.least_effort(features, some, near, sought_recall(n))
         work = effort.pairs + len(regions)
         if self.search == "auto" and _OVERHEAD * work > n:
             logger.info(
@@ -135,14 +152,13 @@ class ApproximateSpace:
             )
             return None
         order, lists = search_regions(features, k, regions, effort)
-        self._known = self.space.measure(rows, order, lists, k)
-        nearest = self._known.nearest
-        recall = _recall(nearest[rows[drawn[half:]]], rows[true[half:]])
+        found = self.space.measure(rows, order, lists, k)
+        recall = _recall(found, rows[others], self.space.reach(rows, features, others, k))
         self.report = SearchReport("approximate", recall, len(regions), work)
         logger.info(
             "view %r: approximate search, recall %.3f of %d neighbours on %d samples; each of %d samples was "
             "compared with about %.0f others",
-            *(self.name, recall, k, len(drawn) - half, n, work),
+            *(self.name, recall, k, len(others), n, work),
         )
         if recall < sought_recall(n) - _SHORTFALL:
             warn(
@@ -150,7 +166,7 @@ class ApproximateSpace:
                 f"some samples, {100 * sought_recall(n):.0f} % were sought. Pass neighbor_search='exact' to "
                 "find all."
             )
-        return nearest
+        return found
 
     def forget(self) -> None:
         """Let go of the distances that the search has measured."""
@@ -177,9 +193,20 @@ class ApproximateSpace:
         return self.space.beside(queries)
 
 
-def _recall(found: NDArray[Any], true: NDArray[Any]) -> float:
-    """Return which share of the true members of lists are in the lists found."""
-    return float((found[:, :, None] == true[:, None, :]).any(axis=1).mean())
+def _drawn(n: int, rng: np.random.Generator) -> tuple[Index, Index]:
+    """Return some samples to choose the effort by, and others to measure the recall by."""
+    drawn = rng.choice(n, min(n, _TO_CHOOSE + _TO_CHECK), replace=False).astype(np.int32)
+    n_some = len(drawn) * _TO_CHOOSE // (_TO_CHOOSE + _TO_CHECK)
+    return drawn[:n_some], drawn[n_some:]
+
+
+def _recall(found: Lists, samples: Index, reach: Floats) -> float:
+    """Return which share of the members of some lists are no farther than the true last ones.
+
+    Of equally far ones any will do.
+    """
+    near = found.squares[samples] <= reach[:, None] * (1 + _ROUNDING)
+    return float((near & (found.nearest[samples] != samples[:, None])).mean())
 
 
 def searched(space: DenseSpace | SparseSpace, search: str, name: str = "view") -> Space:

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from .. import threads
 from . import kernels, region_kernels
-from .region_rows import DenseSingles, Lists, SparseSingles, shifted_singles
-from .rows import as_queries, centered_rows, sparse_unit_rows, unit_rows
+from .region_rows import DenseSingles, Lists, SparseSingles, middle_and_reach, shifted_singles
+from .regions import SPARE, exact_sample
+from .rows import as_queries, centered_rows, row_squares, sparse_unit_rows, unit_rows
 from .searching import DenseRows, filled_up, nearest_dense, nearest_sparse
 from .spaces import Edges, Floats, Index, cross_edges, rows_are_equal, sparse_rows_are_equal
 
@@ -59,11 +60,7 @@ class DenseSpace:
 
     def _shift(self) -> tuple[Any, float]:
         """Return what to subtract from rows, and then to divide them by, to make the most of few digits."""
-        if self.cosine:
-            return 0.0, 1.0
-        center = self.x.mean(axis=0, dtype=np.float64)
-        highest, lowest = self.x.max(axis=0) - center, self.x.min(axis=0) - center
-        return center, max(float(highest.max()), -float(lowest.min())) or 1.0
+        return (0.0, 1.0) if self.cosine else middle_and_reach(self.x)
 
     def _searched(self, x: Floats, blank: NDArray[np.bool_], shift: tuple[Any, float]) -> DenseRows:
         """Return rows with their copies for the fast look: distances change by a common factor at most."""
@@ -73,11 +70,23 @@ class DenseSpace:
 
     def searchable(self, rows: Index) -> DenseSingles:
         """Return some rows, all with a direction, as the approximate search takes them."""
-        every = len(rows) == len(self.x)
-        x = self.x if every else self.x[rows]
-        if self.cosine:
-            return DenseSingles(x.astype(np.float32))
-        return DenseSingles(shifted_singles(x, *self._shift()))
+        x = self._some(rows)
+        return DenseSingles(shifted_singles(x, *middle_and_reach(x)))
+
+    def _some(self, rows: Index) -> Floats:
+        return self.x if len(rows) == len(self.x) else self.x[rows]
+
+    def reach(self, rows: Index, features: DenseSingles, places: Index, k: int) -> Floats:
+        """Return how far the k-th nearest of some of the rows is, squared; found by looking at all rows.
+
+        `features` are the rows as they are searchable, `places` are of these.
+        """
+        x = self._some(rows)
+        among = DenseRows.of(x, np.zeros(len(x), dtype=bool), features.x)
+        asked = DenseRows.of(x[places], np.zeros(len(places), dtype=bool), features.x[places])
+        # With itself, which is at 0, there is one more.
+        last = nearest_dense(asked, among, k + 1, own=False)[:, -1]
+        return np.asarray(((x[places].astype(np.float64) - x[last]) ** 2).sum(axis=1))
 
     def measure(self, rows: Index, order: Index, lists: Index, k: int) -> Lists:
         """Return each sample's k nearest of those listed by the approximate search, measured exactly."""
@@ -91,6 +100,9 @@ class DenseSpace:
             grain=256,
         )
         return found
+
+    def settle(self, found: Lists) -> None:
+        """Leave the lists of the approximate search as they are."""
 
     def on_edges(self, edges: Edges, known: Lists | None = None) -> Floats:
         """Return squared distances on the edges; those in lists that are known are not measured again."""
@@ -190,7 +202,20 @@ class SparseSpace:
 
     def searchable(self, rows: Index) -> SparseSingles:
         """Return some rows, all with a direction, as the approximate search takes them."""
-        return SparseSingles.of(self.x if len(rows) == self.x.shape[0] else self.x[rows])
+        return SparseSingles.of(self._some(rows))
+
+    def _some(self, rows: Index) -> sparse.csr_array:
+        return self.x if len(rows) == self.x.shape[0] else sparse.csr_array(self.x[rows])
+
+    def reach(self, rows: Index, features: SparseSingles, places: Index, k: int) -> Floats:
+        """Return how far the k-th nearest of some of the rows is, squared; found by looking at all rows.
+
+        `features` are the rows as they are searchable, `places` are of these.
+        """
+        x = self._some(rows)
+        near = exact_sample(features, places, min(k + SPARE, len(rows) - 1))
+        apart = x[np.repeat(places, near.shape[1])] - x[near.ravel()]
+        return np.sort(row_squares(sparse.csr_array(apart)).reshape(near.shape), axis=1)[:, k - 1]
 
     def measure(self, rows: Index, order: Index, lists: Index, k: int) -> Lists:
         """Return each sample's k nearest of those listed by the approximate search, measured exactly."""
@@ -205,6 +230,16 @@ class SparseSpace:
             grain=256,
         )
         return found
+
+    def settle(self, found: Lists) -> None:
+        """Let lists with samples that have nothing in common have the first of those: all are equally far."""
+        if self.cosine:
+            x = self.x.data, self.x.indices, self.x.indptr, self.blank
+            threads.for_ranges(
+                lambda a, b: region_kernels.list_first_of_far(*x, a, b, found.nearest, found.squares),
+                self.x.shape[0],
+                grain=256,
+            )
 
     def on_edges(self, edges: Edges, known: Lists | None = None) -> Floats:
         """Return squared distances on the edges; those in lists that are known are not measured again."""

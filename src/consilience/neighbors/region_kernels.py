@@ -9,35 +9,41 @@ import numba as nb
 import numpy as np
 
 from .kernels import insert, sparse_squared_difference, squared_difference
+from .lanes import LANES, bits_near, bits_within, lowest_bit
 
 _njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
-CHUNK = 32  # pairs that are passed over at once if none of them is near; a constant, for vector instructions
+_FAR = 2.0 - 1e-12  # squared difference of unit vectors with nothing in common, or more, but for rounding
+_TRIES = 8  # times k: samples that are tried in the place of those with nothing in common
 
 
 @nb.njit(inline="always")
-def _some_below(products, squares, limit, begin):
-    """Say whether one of the CHUNK values squares - 2 products from `begin` on is below the limit."""
-    product, square = products[begin : begin + CHUNK], squares[begin : begin + CHUNK]
-    if len(product) < CHUNK:
-        return True
-    count = np.float32(0)
-    for c in range(CHUNK):
-        count += np.float32(1) if square[c] - product[c] - product[c] < limit else np.float32(0)
-    return count > 0
+def _within(products, squares, begin, limit):
+    """Return which of 16 values squares - 2 products from `begin` on are within a limit, as bits."""
+    if begin + LANES <= len(squares):
+        place = nb.uintp(4 * begin)
+        return bits_within(
+            nb.uintp(products.ctypes.data) + place, nb.uintp(squares.ctypes.data) + place, limit
+        )
+    bits = nb.uint32(0)
+    for c in range(begin, len(squares)):
+        if squares[c] - (products[c] + products[c]) <= limit:
+            bits |= nb.uint32(1) << nb.uint32(c - begin)
+    return bits
 
 
 @_njit
 def nearest_centers(products, squares, labels):
     """Set the nearest centre of each row, from its products with all centres and their squared norms."""
-    n_centers = len(squares)
     for r in range(len(products)):
-        best, least = 0, np.float32(np.inf)
-        for begin in range(0, n_centers, CHUNK):
-            if _some_below(products[r], squares, least, begin):
-                for c in range(begin, min(begin + CHUNK, n_centers)):
-                    distance = squares[c] - products[r, c] - products[r, c]
-                    if distance < least:
-                        best, least = c, distance
+        product, best, least = products[r], 0, np.float32(np.inf)
+        for begin in range(0, len(squares), LANES):
+            bits = _within(product, squares, begin, least)
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                distance = squares[c] - (product[c] + product[c])
+                if distance < least:
+                    best, least = c, distance
         labels[r] = best
 
 
@@ -45,38 +51,41 @@ def nearest_centers(products, squares, labels):
 def choose_regions(products, squares, own_squares, weight, reach, fewest, counts, chosen):
     """List the regions to look into for each row, the nearest first; return how many entries were written.
 
-    Those whose centre has a squared distance of at most ``reach + weight * (that of the nearest)``, but at
-    least `fewest`.
+    Those whose centre has a squared distance of at most ``reach + weight * (that of the nearest)``, but at least
+    `fewest`.
     """
     n_regions, place = len(squares), 0
     near, which = np.empty(fewest, np.float32), np.empty(fewest, np.int32)
     for r in range(len(products)):
+        product, first = products[r], place
         near[:] = np.inf
         which[:] = 0
-        for begin in range(0, n_regions, CHUNK):
-            if _some_below(products[r], squares, near[fewest - 1], begin):
-                for c in range(begin, min(begin + CHUNK, n_regions)):
-                    distance = squares[c] - products[r, c] - products[r, c]
-                    if distance < near[fewest - 1]:
-                        slot = fewest - 1
-                        while slot > 0 and near[slot - 1] > distance:
-                            near[slot], which[slot] = near[slot - 1], which[slot - 1]
-                            slot -= 1
-                        near[slot], which[slot] = distance, c
-        first = place
+        for begin in range(0, n_regions, LANES):
+            bits = _within(product, squares, begin, near[fewest - 1])
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                distance = squares[c] - (product[c] + product[c])
+                if distance < near[fewest - 1]:
+                    slot = fewest - 1
+                    while slot > 0 and near[slot - 1] > distance:
+                        near[slot], which[slot] = near[slot - 1], which[slot - 1]
+                        slot -= 1
+                    near[slot], which[slot] = distance, c
         for slot in range(fewest):
             chosen[place] = which[slot]
             place += 1
-        own, last = own_squares[r], near[fewest - 1]
+        own = own_squares[r]
         limit = reach + weight * (near[0] + own) - own
-        if limit > last:
-            for begin in range(0, n_regions, CHUNK):
-                if _some_below(products[r], squares, limit, begin):
-                    for c in range(begin, min(begin + CHUNK, n_regions)):
-                        distance = squares[c] - products[r, c] - products[r, c]
-                        if distance < limit and not _listed(which, c):
-                            chosen[place] = c
-                            place += 1
+        if limit > near[fewest - 1]:
+            for begin in range(0, n_regions, LANES):
+                bits = _within(product, squares, begin, limit)
+                while bits:
+                    c = begin + lowest_bit(bits)
+                    bits &= bits - nb.uint32(1)
+                    if not _listed(which, c):
+                        chosen[place] = c
+                        place += 1
         counts[r] = place - first
     return place
 
@@ -121,21 +130,22 @@ def improve_lists(products, samples, first, squares, distance, index):
     n_columns, last = products.shape[1], distance.shape[1] - 1
     own = squares[first : first + n_columns]
     for r in range(len(products)):
-        square, nearest, members = squares[samples[r]], distance[r], index[r]
-        for begin in range(0, n_columns, CHUNK):
-            if _some_below(products[r], own, nearest[last] - square, begin):
-                for c in range(begin, min(begin + CHUNK, n_columns)):
-                    d = square + own[c] - products[r, c] - products[r, c]
-                    if d < nearest[last] and first + c != samples[r]:
-                        _improve(nearest, members, d, first + c)
+        product, square, nearest, members = products[r], squares[samples[r]], distance[r], index[r]
+        for begin in range(0, n_columns, LANES):
+            bits = _within(product, own, begin, nearest[last] - square)
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                if first + c != samples[r]:
+                    _improve(nearest, members, square + own[c] - (product[c] + product[c]), first + c)
 
 
 @_njit
 def near_pairs(products, queries, first, squares, distance, found, values):
-    """List the pairs of a tile that are nearer than what one of the two has so far; return their number.
+    """List the pairs of a tile not farther apart than what one of the two has so far; return their number.
 
-    Row r of `products` belongs to the sample ``queries[r]``, column c to the sample ``first + c``;
-    `distance` has the lists so far, ascending. Another thread may shorten them meanwhile: then some pairs are
+    Nor are equally far ones left out, or who comes first would decide. Row r of `products` belongs to the
+    sample ``queries[r]``, column c to the sample ``first + c``; `distance` has the lists so far, ascending. Another thread may shorten them meanwhile: then some pairs are
     listed in vain.
     """
     n_columns, last = products.shape[1], distance.shape[1] - 1
@@ -144,25 +154,37 @@ def near_pairs(products, queries, first, squares, distance, found, values):
         limits[c] = distance[first + c, last]
     count = 0
     for r in range(len(products)):
-        q = queries[r]
-        square, limit, product = squares[q], distance[q, last], products[r]
-        for begin in range(0, n_columns, CHUNK):
-            here = slice(begin, begin + CHUNK)
-            some, other, bound = product[here], own[here], limits[here]
-            hits = np.float32(len(some) < CHUNK)
-            if len(some) == CHUNK:
-                for c in range(CHUNK):
-                    d = square + other[c] - some[c] - some[c]
-                    hits += np.float32(1) if d < max(limit, bound[c]) else np.float32(0)
-            if hits == 0:
-                continue
-            for c in range(len(some)):
-                d = square + other[c] - some[c] - some[c]
-                if d < max(limit, bound[c]):
-                    found[count, 0], found[count, 1] = q, first + begin + c
-                    values[count] = d
-                    count += 1
+        q, product = queries[r], products[r]
+        square, limit = squares[q], distance[q, last]
+        for begin in range(0, n_columns, LANES):
+            bits = _near(product, own, limits, begin, square, limit)
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                found[count, 0], found[count, 1] = q, first + c
+                values[count] = square + own[c] - (product[c] + product[c])
+                count += 1
     return count
+
+
+@nb.njit(inline="always")
+def _near(products, squares, limits, begin, square, limit):
+    """Return which of 16 pairs from `begin` on are within a limit of one of the two ends, as bits."""
+    if begin + LANES <= len(squares):
+        place = nb.uintp(4 * begin)
+        return bits_near(
+            nb.uintp(products.ctypes.data) + place,
+            nb.uintp(squares.ctypes.data) + place,
+            nb.uintp(limits.ctypes.data) + place,
+            square,
+            limit,
+        )
+    bits = nb.uint32(0)
+    for c in range(begin, len(squares)):
+        d = square + squares[c] - (products[c] + products[c])
+        if d <= limit or d <= limits[c]:
+            bits |= nb.uint32(1) << nb.uint32(c - begin)
+    return bits
 
 
 @_njit
@@ -191,6 +213,23 @@ def _improve(distance, index, d, j):
         distance[place], index[place] = distance[place - 1], index[place - 1]
         place -= 1
     distance[place], index[place] = d, j
+
+
+@_njit
+def quantize_rows(x, order, step, first, last, rows, starts, panels, squares):
+    """Round the rows at places [first, last) of an order to bytes, in the forms that products take.
+
+    See `byte_products.multiply_panels`. Padding is left as it is.
+    """
+    for place in range(first, last):
+        panel, lane = place // 16, place % 16
+        total, square = 0, 0
+        for f in range(x.shape[1]):
+            value = np.int32(np.rint(min(max(x[order[place], f] / step, np.float32(-127)), np.float32(127))))
+            rows[place, f], panels[panel, f // 4, lane, f % 4] = value, value + 128
+            total, square = total + value, square + value * value
+        starts[place] = -128 * total
+        squares[place] = square
 
 
 @_njit
@@ -228,6 +267,31 @@ def measure_lists_sparse(data, indices, indptr, samples, lists, k, first, last, 
             nearest[i, slot] = members[slot]
             squares[i, slot] = sparse_squared_difference(*x, i, *x, members[slot])
         nearest[i, count:] = i
+
+
+@_njit
+def list_first_of_far(data, indices, indptr, blank, first, last, nearest, squares):
+    """Let the samples [first, last) list the first of those with which they have nothing in common.
+
+    If the lists have such: all of these are equally far, but hardly any is looked at in a search by regions.
+    """
+    x, k = (data, indices, indptr), nearest.shape[1]
+    distance, members = np.empty(k), np.empty(k, np.int32)
+    for i in range(first, last):
+        if blank[i] or squares[i, k - 1] < _FAR:
+            continue
+        count = 0
+        for slot in range(k):
+            if nearest[i, slot] != i:
+                count = insert(distance, members, count, k, squares[i, slot], nearest[i, slot])
+        for j in range(min(len(blank), _TRIES * k)):
+            if j != i and _place(members[:count], j) < 0:
+                d = 2.0 if blank[j] else sparse_squared_difference(*x, i, *x, j)
+                count = insert(distance, members, count, k, d, j)
+        for slot in range(count):
+            j = members[slot]
+            nearest[i, slot] = j
+            squares[i, slot] = 2.0 if blank[j] else sparse_squared_difference(*x, i, *x, j)
 
 
 @_njit

@@ -10,38 +10,70 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import threads
-from . import region_kernels
+from . import byte_products, region_kernels
 from .spaces import Floats, Index
 
 Singles = NDArray[np.float32]
+_FINE = 0.01  # error of a squared distance, as a part of it, that rounding to bytes may make
+_RANGE = 0.9999  # share of the entries that bytes must reach; those beyond are cut off
+_MOST_COLUMNS = 1 << 16  # whose products, of bytes, add up to a number of 32 bits
+_TO_CENTER = 512  # rows whose median is taken for the middle of all, about
 _SKETCH = 512  # columns that centres of sparse rows have at most
 
 
-class Rows(Protocol):
-    """Rows in single precision, dense or sparse: all that the search asks of them."""
+class Arranged(Protocol):
+    """Rows in the order in which they are searched.
+
+    Squared norms and products are in the same unit; there may be more norms than rows, then infinite and of
+    nobody. Products are taken with columns between multiples of `panel` only.
+    """
 
     squares: Singles
+    panel: int
+
+    def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:
+        """Return the products of the rows `queries` with those from start to stop; `out` has room for them.
+
+        The room is for as many rows as `room_for` says.
+        """
+
+
+class Rows(Arranged, Protocol):
+    """Rows, dense or sparse: all that the search asks of them."""
 
     def __len__(self) -> int: ...
 
     def take(self, rows: NDArray[Any]) -> Rows:
         """Return some of the rows, in this order."""
 
+    def arranged(self, order: Index) -> Arranged:
+        """Return all rows in another order, ready for very many products."""
+
     def dense(self, rows: NDArray[Any]) -> Singles:
         """Return some of the rows as an array, for centres to be made of."""
+
+    def round_if_fine(self, queries: Index, last: Index) -> None:
+        """Round the rows before very many products, if that does not change who is near."""
 
     def center_products(self, start: int, stop: int, centers: Singles, out: Singles) -> Singles:
         """Return the products of the rows from start to stop with centres, which are columns."""
 
-    def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:
-        """Return the products of the rows `queries` with those from start to stop."""
-
 
 class DenseSingles:
-    """Dense rows."""
+    """Dense rows in single precision.
 
-    def __init__(self, x: Singles) -> None:
-        self.x = x
+    Parameters
+    ----------
+    x : ndarray of float32 of shape (n, d)
+        The rows.
+    step : float, default=None
+        If set, very many products are taken of the rows in multiples of this, rounded to bytes.
+    """
+
+    panel = 1
+
+    def __init__(self, x: Singles, step: float | None = None) -> None:
+        self.x, self.step = x, step
         self.squares: Singles = np.einsum("ij,ij->i", x, x)
 
     def __len__(self) -> int:
@@ -50,6 +82,26 @@ class DenseSingles:
     def take(self, rows: NDArray[Any]) -> DenseSingles:
         """Return some of the rows, in this order."""
         return DenseSingles(self.x[rows])
+
+    def round_if_fine(self, queries: Index, last: Index) -> None:
+        """Have very many products taken of bytes, if that does not change who is near.
+
+        Given some samples and the last of the nearest of each: the error of a squared distance that rounding
+        makes must be small beside it.
+        """
+        if not byte_products.supported() or self.x.shape[1] > _MOST_COLUMNS:
+            return
+        some = self.x[queries]
+        reach = float(np.quantile(np.abs(some), _RANGE))
+        apart = some - self.x[last]
+        step = reach / 127
+        error = 2 * np.sqrt(2 / 12) * step
+        if 0 < error <= _FINE * np.quantile(np.sqrt(np.einsum("ij,ij->i", apart, apart)), 0.05):
+            self.step = step
+
+    def arranged(self, order: Index) -> Arranged:
+        """Return all rows in another order, as bytes if they may be."""
+        return self.take(order) if self.step is None else ByteRows(self.x, order, self.step)
 
     def dense(self, rows: NDArray[Any]) -> Singles:
         """Return some of the rows as an array."""
@@ -61,7 +113,42 @@ class DenseSingles:
 
     def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:
         """Return the products of the rows `queries` with those from start to stop."""
-        return np.matmul(self.x[queries], self.x[start:stop].T, out=out)
+        return np.matmul(self.x[queries], self.x[start:stop].T, out=out[: len(queries)])
+
+
+class ByteRows:
+    """Dense rows rounded to bytes, for a processor that multiplies these (see `byte_products`)."""
+
+    panel = byte_products.PANEL
+
+    def __init__(self, x: Singles, order: Index, step: float) -> None:
+        n, depth = len(order), -(-x.shape[1] // 4)
+        n_panels = -(-n // self.panel)
+        self._rows = np.zeros((n, 4 * depth), dtype=np.int8)
+        self._starts = np.empty(n, dtype=np.int32)
+        self._panels = byte_products.aligned_zeros((n_panels, depth, self.panel, 4))
+        self.squares: Singles = np.full(n_panels * self.panel, np.inf, dtype=np.float32)
+        parts = self._rows, self._starts, self._panels, self.squares
+        threads.for_ranges(
+            lambda a, b: region_kernels.quantize_rows(x, order, np.float32(step), a, b, *parts), n, grain=1024
+        )
+
+    def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:
+        """Return the products of the rows `queries` with those from start to stop."""
+        m, room = len(queries), room_for(len(queries))
+        rows = np.empty((room, self._rows.shape[1]), dtype=np.int8)
+        starts = np.empty(room, dtype=np.int32)
+        np.take(self._rows, queries, axis=0, out=rows[:m], mode="clip")
+        np.take(self._starts, queries, out=starts[:m], mode="clip")
+        byte_products.multiply_panels(
+            rows, starts, self._panels, start // self.panel, stop // self.panel, out
+        )
+        return out[:m]
+
+
+def room_for(n_rows: int) -> int:
+    """Return how many rows the output of products is to have for so many."""
+    return -(-n_rows // byte_products.GROUP) * byte_products.GROUP
 
 
 class SparseSingles:
@@ -75,6 +162,8 @@ class SparseSingles:
         The sketch; the rows themselves, if they have few columns.
     """
 
+    panel = 1
+
     def __init__(self, x: sparse.csr_array, sketch: sparse.csr_array) -> None:
         self.x, self.sketch = x, sketch
         self.squares: Singles = np.asarray((x * x).sum(axis=1), dtype=np.float32).ravel()
@@ -82,7 +171,9 @@ class SparseSingles:
     @classmethod
     def of(cls, x: Any) -> SparseSingles:
         """Make the sketch: each column goes to one of a few, with a sign, both drawn once and for all."""
-        x = sparse.csr_array(x, dtype=np.float32)
+        # To a size at which squares are numbers in single precision, too.
+        largest = float(abs(x.data).max(initial=0)) or 1.0
+        x = sparse.csr_array(((x.data / largest).astype(np.float32), x.indices, x.indptr), shape=x.shape)
         if x.shape[1] <= _SKETCH:
             return cls(x, x)
         rng = np.random.default_rng(0)
@@ -101,6 +192,13 @@ class SparseSingles:
         x = sparse.csr_array(self.x[rows])
         return SparseSingles(x, x if self.sketch is self.x else sparse.csr_array(self.sketch[rows]))
 
+    def round_if_fine(self, queries: Index, last: Index) -> None:
+        """Leave the rows as they are."""
+
+    def arranged(self, order: Index) -> SparseSingles:
+        """Return all rows in another order."""
+        return self.take(order)
+
     def dense(self, rows: NDArray[Any]) -> Singles:
         """Return the sketch of some of the rows as an array."""
         return np.asarray(self.sketch[rows].toarray())
@@ -115,7 +213,7 @@ class SparseSingles:
         """Return the products of the rows `queries` with those from start to stop."""
         x = self.x
         region_kernels.sparse_products(x.data, x.indices, x.indptr, x.shape[1], queries, start, stop, out)
-        return out
+        return out[: len(queries)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +231,13 @@ class Lists:
         nearest[alone] = np.arange(k) + (np.arange(k) >= alone[:, None])
         squares[alone] = 2.0
         return cls(nearest, squares)
+
+
+def middle_and_reach(x: Floats) -> tuple[Floats, float]:
+    """Return the middle of rows, which a few far ones do not move, and how far from it an entry is at most."""
+    middle = np.median(x[:: max(1, len(x) // _TO_CENTER)], axis=0).astype(np.float64)
+    highest, lowest = x.max(axis=0) - middle, x.min(axis=0) - middle
+    return middle, max(float(highest.max()), -float(lowest.min())) or 1.0
 
 
 def shifted_singles(x: Floats, center: Any, largest: float) -> Singles:

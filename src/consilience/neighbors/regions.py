@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .. import threads
 from ..ticks import tick
 from . import region_kernels
-from .region_rows import DenseSingles, Rows, Singles
+from .region_rows import Arranged, DenseSingles, Rows, Singles, room_for
 from .spaces import Index
 
 FEWEST = 4  # regions that every sample looks into
@@ -34,7 +34,7 @@ _PER_REGION = 30  # samples per region in that sample
 _TILE = 1 << 17  # pairs measured at once
 _QUERIES, _COLUMNS = 64, 1 << 11  # so many samples are compared with so many at once
 _GROUP = 1 << 16  # samples whose regions are sorted at once
-_SPARE = 2  # members of a list beyond those asked for: single precision may err about the last ones
+SPARE = 2  # members of a list beyond those asked for: single precision may err about the last ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,8 @@ class Regions:
             centers[full] = sums / sizes[full, None].astype(np.float32)
             # A centre that nobody is nearest to begins again elsewhere.
             centers[~full] = sample.x[rng.choice(len(sample), int((~full).sum()), replace=False)]
-        expected = np.bincount(_labels(sample, centers), minlength=n_regions) * (n / len(sample))
+        expected = np.bincount(_labels(sample, centers), minlength=n_regions).astype(float)
+        expected *= n / len(sample)
         squares = np.einsum("ij,ij->i", centers, centers)
         return cls(np.ascontiguousarray(centers.T), squares, expected)
 
@@ -224,45 +225,60 @@ def search_regions(rows: Rows, k: int, regions: Regions, effort: Effort) -> tupl
     home = chosen.regions[chosen.starts[:-1]]
     order = np.argsort(home, kind="stable").astype(np.int32)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(home, minlength=len(regions)))])
-    rows = rows.take(order)
-    width = min(k + _SPARE, n - 1)
-    lists = np.full((n, width), -1, dtype=np.int32)
-    distance = np.full((n, width), np.inf, dtype=np.float32)
-    search = _Search(rows, bounds, lists, distance)
+    arranged = rows.arranged(order)
+    width, n_places = min(k + SPARE, n - 1), len(arranged.squares)
+    lists = np.full((n_places, width), -1, dtype=np.int32)
+    distance = np.full((n_places, width), np.inf, dtype=np.float32)
+    search = _Search(arranged, bounds, lists, distance)
     with threads.libraries_on_one_thread():
         threads.for_ranges(search.begin, len(regions))
         for start in range(0, n, _GROUP):
             search.look(start, order[start : start + _GROUP], chosen)
             tick(start + _GROUP, n)
-    return order, lists
+    _fill_up(lists[:n], k, rows, order)
+    return order, lists[:n]
+
+
+def _fill_up(lists: Index, k: int, rows: Rows, order: Index) -> None:
+    """Make the lists anew that have fewer than k members: their samples are near hardly any others."""
+    short = np.flatnonzero(lists[:, k - 1] < 0)
+    if len(short):
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        lists[short] = place[exact_sample(rows, order[short], lists.shape[1])]
 
 
 class _Search:
     """The search in progress: rows by region, and the lists so far."""
 
-    def __init__(self, rows: Rows, bounds: NDArray[np.int64], lists: Index, distance: Singles) -> None:
+    def __init__(self, rows: Arranged, bounds: NDArray[np.int64], lists: Index, distance: Singles) -> None:
         self.rows, self.bounds, self.lists, self.distance = rows, bounds, lists, distance
+        # Products are taken with whole panels: some samples of the regions beside come for nothing.
+        self._first = bounds[:-1] // rows.panel * rows.panel
+        self._last = np.minimum(-(-bounds[1:] // rows.panel) * rows.panel, len(rows.squares))
+        self._sizes = np.where(np.diff(bounds) > 0, self._last - self._first, 0)
         self._lock = threading.Lock()
 
     def begin(self, first: int, last: int) -> None:
         """Begin the lists of the samples of some regions with each other."""
         for region in range(first, last):
-            start, stop = int(self.bounds[region]), int(self.bounds[region + 1])
-            if stop - start > 1:
-                samples = np.arange(start, stop, dtype=np.int32)
-                out = np.empty((stop - start, stop - start), dtype=np.float32)
+            samples = np.arange(self.bounds[region], self.bounds[region + 1], dtype=np.int32)
+            step = self._step(region)
+            scratch = np.empty(room_for(min(step, len(samples))) * self._sizes[region], dtype=np.float32)
+            for a in range(0, len(samples), step):
+                some = samples[a : a + step]
                 region_kernels.improve_lists(
-                    self.rows.products(samples, start, stop, out),
-                    samples,
-                    start,
+                    self._products(some, region, scratch),
+                    some,
+                    self._first[region],
                     self.rows.squares,
-                    self.distance[start:stop],
-                    self.lists[start:stop],
+                    self.distance[some[0] : some[-1] + 1],
+                    self.lists[some[0] : some[-1] + 1],
                 )
 
     def look(self, start: int, samples: Index, chosen: _Chosen) -> None:
         """Let the samples at the places from `start` on look into the regions they have chosen."""
-        ends = np.empty(len(self.bounds) - 1, dtype=np.int64)
+        ends = np.empty(len(self._sizes), dtype=np.int64)
         total = int((chosen.starts[samples + 1] - chosen.starts[samples] - 1).sum())
         grouped = np.empty(total, dtype=np.int32)
         region_kernels.group_by_region(samples, chosen.starts, chosen.regions, 1, ends, grouped)
@@ -270,26 +286,39 @@ class _Search:
         tiles = list(self._tiles(np.concatenate([[0], ends])))
 
         def measure(first: int, last: int) -> None:
-            widest = max((tile[3] * (tile[2] - tile[1]) for tile in tiles[first:last]), default=0)
-            found, values = np.empty((widest, 2), dtype=np.int32), np.empty(widest, dtype=np.float32)
-            scratch = np.empty(widest, dtype=np.float32)
-            for region, a, b, size in tiles[first:last]:
-                queries, begin = grouped[a:b], int(self.bounds[region])
-                out = scratch[: (b - a) * size].reshape(b - a, size)
-                products = self.rows.products(queries, begin, begin + size, out)
+            largest = max(room_for(b - a) * int(self._sizes[region]) for region, a, b in tiles[first:last])
+            found, values = np.empty((largest, 2), dtype=np.int32), np.empty(largest, dtype=np.float32)
+            scratch = np.empty(largest, dtype=np.float32)
+            for region, a, b in tiles[first:last]:
+                queries, column = grouped[a:b], self._first[region]
                 count = region_kernels.near_pairs(
-                    products, queries, begin, self.rows.squares, self.distance, found, values
+                    self._products(queries, region, scratch),
+                    queries,
+                    column,
+                    self.rows.squares,
+                    self.distance,
+                    found,
+                    values,
                 )
                 with self._lock:
                     region_kernels.insert_pairs(found, values, count, self.distance, self.lists)
 
-        threads.for_ranges(measure, len(tiles))
+        if tiles:
+            threads.for_ranges(measure, len(tiles))
 
-    def _tiles(self, starts: NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
-        """Yield regions with parts of the samples that look into them: region, first, last, region's size."""
-        sizes = np.diff(self.bounds)
-        for region in np.flatnonzero((np.diff(starts) > 0) & (sizes > 0)).tolist():
-            size = int(sizes[region])
-            step = max(1, _TILE // size)
-            for a in range(int(starts[region]), int(starts[region + 1]), step):
-                yield region, a, min(a + step, int(starts[region + 1])), size
+    def _products(self, queries: Index, region: int, scratch: Singles) -> Singles:
+        """Return the products of some samples with those of a region."""
+        shape = room_for(len(queries)), int(self._sizes[region])
+        out = scratch[: shape[0] * shape[1]].reshape(shape)
+        return self.rows.products(queries, int(self._first[region]), int(self._last[region]), out)
+
+    def _step(self, region: int) -> int:
+        """Return how many samples are compared with a region at once."""
+        return max(16, _TILE // max(int(self._sizes[region]), 1))
+
+    def _tiles(self, starts: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+        """Yield regions with parts of the samples that look into them: region, first, last."""
+        for region in np.flatnonzero((np.diff(starts) > 0) & (self._sizes > 0)).tolist():
+            step, end = self._step(region), int(starts[region + 1])
+            for a in range(int(starts[region]), end, step):
+                yield region, a, min(a + step, end)

@@ -1,0 +1,149 @@
+"""The machinery of the studies of speed: limits, data, truth, tables. Not the figures."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from benchmarks.speed import scale, searches
+from benchmarks.speed.data import between, blobs, documents
+from benchmarks.speed.limited import begin, run_limited
+from benchmarks.speed.scale_tables import exponent, growth, report
+from benchmarks.speed.search_libraries import LIBRARIES, without_own
+from benchmarks.speed.truth import drawn_queries, reach, recall
+
+HERE = "tests.test_speed_studies."
+
+
+def late(warm: float, work: float) -> str:
+    time.sleep(warm)
+    begin()
+    time.sleep(work)
+    return "done"
+
+
+def hungry(megabytes: int) -> int:
+    held = np.ones(megabytes << 17)
+    time.sleep(20)
+    return len(held)
+
+
+def wrong() -> None:
+    raise ValueError("as it should")
+
+
+def test_a_function_returns_from_its_own_process():
+    outcome = run_limited("os.path.join", {"a": "x"}, seconds=30, gibibytes=1)
+    assert (outcome.value, outcome.reason) == ("x", "")
+
+
+def test_a_process_is_stopped_at_its_limits_and_says_at_which():
+    assert run_limited("time.sleep", {}, seconds=30, gibibytes=1).reason.startswith("TypeError")
+    slow = run_limited("benchmarks.speed.limited.time.sleep", {}, seconds=30, gibibytes=1)
+    assert slow.value is None
+    outcome = run_limited(HERE + "hungry", {"megabytes": 700}, seconds=60, gibibytes=0.6)
+    assert outcome.reason.startswith("stopped at 0.6 GiB")
+    assert outcome.seconds < 18
+    assert run_limited(HERE + "wrong", {}, seconds=60, gibibytes=2).reason == "ValueError: as it should"
+
+
+def test_time_counts_from_the_beginning_of_the_work():
+    limits = {"seconds": 1.5, "gibibytes": 2, "warm_up": 60.0}
+    assert run_limited(HERE + "late", {"warm": 2.0, "work": 0.1}, **limits).value == "done"
+    outcome = run_limited(HERE + "late", {"warm": 0.0, "work": 30.0}, **limits)
+    assert outcome.reason == "stopped after 1.5 s"
+
+
+def test_blobs_are_the_same_for_a_seed_and_lie_around_their_centres():
+    sample = blobs(4000)
+    assert [x.shape[1] for x in sample.views] == [64, 32, 128]
+    assert all(np.array_equal(a, b) for a, b in zip(sample.views, blobs(4000).views, strict=True))
+    x = sample.views[0].astype(float)
+    centres = np.array([x[sample.y == c].mean(axis=0) for c in range(20)])
+    assert np.std(x - centres[sample.y]) == pytest.approx(1.0, abs=0.02)
+    assert np.std(centres) == pytest.approx(0.55, abs=0.05)
+
+
+def test_documents_are_sparse_rows_of_unit_length():
+    text = documents(500, n_words=3000)
+    assert sparse.issparse(text) and text.dtype == np.float32 and text.shape == (500, 3000)
+    np.testing.assert_allclose(np.asarray(text.multiply(text).sum(axis=1)).ravel(), 1, rtol=1e-5)
+    assert 30 < text.nnz / 500 < 60
+
+
+def test_rows_between_rows_stay_near_them():
+    x = np.random.default_rng(0).normal(size=(60, 3)) @ np.ones((3, 10))
+    drawn = between(x, 400)
+    spectrum = np.linalg.svd(drawn - drawn.mean(axis=0), compute_uv=False)
+    assert spectrum[0] > 20 * spectrum[1]  # they are on the same line, but for the noise
+
+
+@pytest.mark.parametrize("name", ["dense", "sparse"])
+def test_the_truth_is_that_of_scikit_learn(name):
+    x = blobs(1500, (12,)).views[0] if name == "dense" else documents(1500, n_words=2000)
+    queries = drawn_queries(1500)
+    near = NearestNeighbors(n_neighbors=11).fit(x).kneighbors(x[queries], return_distance=False)[:, 1:]
+    far = reach(x, queries)
+    assert recall(x, near, queries, far) > 0.9999 - 1e-9
+    half = near.copy()
+    half[:, 5:] = -1  # nobody
+    assert recall(x, half, queries, far) == pytest.approx(0.5)
+    twice = np.hstack([near[:, :5], near[:, :5]])
+    assert recall(x, twice, queries, far) == pytest.approx(0.5)
+
+
+def test_rows_are_not_their_own_neighbours():
+    found = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 3], [-1, 3, 2]])
+    np.testing.assert_array_equal(without_own(found, 2), [[1, 2], [0, 2], [0, 1], [-1, 2]])
+
+
+@pytest.mark.parametrize("library", [name for name, one in LIBRARIES.items() if not one.packages])
+def test_our_searches_and_scikit_learns_are_near_the_truth(library):
+    x = blobs(2000).views[1]
+    queries = drawn_queries(2000)
+    found = LIBRARIES[library].search(x, 10, "euclidean", 2, 0, **LIBRARIES[library].settings[0])
+    assert recall(x, found[queries], queries, reach(x, queries)) > 0.9
+
+
+def test_nobody_who_was_stopped_is_tried_on_more():
+    limits = scale.Limits(seconds=1, gibibytes=1)
+    small, large = (case for case in scale.cases((1000, 3000), 2000, "n"))
+    limits.note("DGF", small, {"stopped": "stopped after 1 s"})
+    assert limits.fit("DGF", large, "auto") == {"stopped": "not tried: stopped after 1 s at n = 1,000"}
+    centre = next(case for case in scale.cases((), 2000, "k"))
+    assert "not tried" in limits.fit("DGF", centre, "auto")["stopped"]
+
+
+def test_exponents_are_of_the_three_largest():
+    cells = [{"at": n, "seconds": 5.0 + 1e-6 * n**2} for n in (1, 10, 10**5, 10**6, 10**7)]
+    assert growth(cells, "seconds") == pytest.approx(2.0, abs=0.01)
+    assert exponent([5], [1]) is None
+
+
+def test_a_study_goes_on_where_it_stopped_and_reports(tmp_path, capsys):
+    out = tmp_path / "scale.json"
+    given = ["--out", str(out), "--quick", "--max-n", "1000", "--axes", "n", "--systems", "MiniBatch"]
+    scale.main(given)
+    first = json.loads(out.read_text())["cells"]
+    assert [cell["n"] for cell in first.values()] == [1000]
+    began = time.perf_counter()
+    scale.main(given)
+    assert time.perf_counter() - began < 1
+    assert json.loads(out.read_text())["cells"] == first
+    assert "| MiniBatchKMeans |" in capsys.readouterr().out
+    assert "n = 1,000" not in report([], {})
+
+
+def test_searches_that_are_not_installed_say_so(tmp_path, capsys, monkeypatch):
+    def absent(package):
+        raise searches.metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(searches.metadata, "version", absent)
+    searches.main(["--quick", "--n", "1000", "--data", "none of them", "--library", "faiss, exact"])
+    told = capsys.readouterr().out
+    assert "faiss-cpu is not installed" in told
