@@ -202,7 +202,7 @@ def test_any_number_of_threads_gives_the_same_bits(name, kind, missing, trusting
             backend, state = loaded(name, problem)
             first = backend.start(state, np.full(3, 1 / 3))
             second = one_round(backend, state, problem, kind, scales)
-        assert (len(set(ranges)) > 1) == (n_jobs > 1)
+        assert len(set(ranges)) > 1
         results.append((first, second, *backend.collect(state)))
     for result in results[1:]:
         for actual, desired in zip(result[:2], results[0][:2], strict=True):

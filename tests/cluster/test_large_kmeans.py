@@ -47,7 +47,7 @@ def test_an_empty_cluster_keeps_its_centre():
 
 def test_a_sample_is_as_good_as_all_rows(monkeypatch):
     monkeypatch.setattr(module, "_SAMPLE", 1000)
-    rows, y = blobs(20_000, 8, 6, 1.5)
+    rows, _ = blobs(20_000, 8, 6, 1.5)
     found = kmeans_of_many(rows, 8, leverage=np.ones(20_000), n_init=10, max_iter=300, random_state=state())
     best = inertia(rows, KMeans(8, n_init=10, random_state=0).fit_predict(rows))
     assert inertia(rows, found.labels) <= 1.001 * best
@@ -67,7 +67,7 @@ def test_small_clusters_are_in_the_sample(monkeypatch):
 
 def test_the_same_on_two_threads_and_again(monkeypatch):
     monkeypatch.setattr(spectral, "MANY", 5000)
-    rows, y = blobs(30_000, 12, 12, 1.0)  # they overlap
+    rows, _ = blobs(30_000, 12, 12, 1.0)  # they overlap
     labels = []
     for n_jobs in (1, 2, 2):
         with threads.limit(n_jobs):
@@ -78,7 +78,7 @@ def test_the_same_on_two_threads_and_again(monkeypatch):
 
 @pytest.mark.parametrize("scale_rows", [True, False])
 def test_many_rows_are_labelled_as_few_are(monkeypatch, scale_rows):
-    rows, y = blobs(6000, 5, 5, 4.0)
+    rows, _ = blobs(6000, 5, 5, 4.0)
     rows[[3, 77]] = 0.0
     few = assign_kmeans(rows, 5, n_init=10, scale_rows=scale_rows, random_state=0)
     monkeypatch.setattr(spectral, "MANY", 5000)
