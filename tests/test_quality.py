@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from benchmarks.quality import figures, held_out, results, rule_fits, rules, study
+from benchmarks.quality import figures, held_out, results, rule_fits, rules, searching, study
 from benchmarks.quality.__main__ import main
 from benchmarks.quality.contenders import BEST_VIEW, contenders, estimator, reason_to_skip
 from benchmarks.quality.corruptions import CONDITIONS, corrupted
@@ -476,3 +476,23 @@ def test_a_setting_that_fails_somewhere_is_left_out_with_the_reason():
     told = rules.rule_report("row_weights", [measured("a", 1.0, [9.0]), measured("b", 3.0, "ValueError: no")])
     assert "agreement is left out; on b, SGF: ValueError: no" in told
     assert "| clean | DGF | 2.00 | uniform | 2.00 | 2.00 | 2.00 | uniform (2) |" in told
+
+
+@pytest.mark.filterwarnings("ignore:The graph has .* connected components", "ignore:.* who is near whom")
+def test_approximate_beside_exact_neighbours(folder, tmp_path, capsys):
+    out = tmp_path / "results" / "searching.json"
+    command = ["--data", str(folder), "--sets", "three,two", "--seeds", "2", "--jobs", "1", "--out", str(out)]
+    searching.main(command)
+    told = capsys.readouterr().out
+    assert all(
+        part in told for part in ("## Recall", "## DGF", "## SGF", "## Targets", "| three |", "| two |")
+    )
+    for cell in json.loads(out.read_text())["cells"].values():
+        assert len(cell["recall"]) == cell["n_views"]
+        assert all(a <= b <= 1 for a, b in zip(cell["recall"], cell["up to ties"], strict=True))
+        data = load(folder / f"{cell['set']}.npz")
+        model = systems()["SGF"](n_clusters=3, neighbor_search="approximate", random_state=1)
+        score = 100 * nmi(data.truth, model.fit(list(data.views)).labels_)
+        assert cell["SGF approximate"][1] == score
+    searching.main(["--tables", str(out)])
+    assert capsys.readouterr().out == told

@@ -51,6 +51,7 @@ def report(cells: list[Cell], facts: dict[str, Any]) -> str:
         here = [cell for cell in cells if cell["axis"] == axis]
         if here:
             parts.append(f"### Growth with the number of {words}\n\n{_growth(here, axis)}")
+        if measured(here, axis, OURS):
             parts.append(f"Stages of {OURS}, seconds / MB at most:\n\n{_stages(measured(here, axis, OURS))}")
     return "\n\n".join(parts)
 

@@ -62,7 +62,10 @@ def search(
 
 
 def first_call(library: str, setting: dict[str, Any]) -> dict[str, Any]:
-    """Time the first search of 1,000 rows in this process, the library's import included."""
+    """Time the first search of 1,000 rows in this process, the library's import included.
+
+    Not the import of NumPy, SciPy, scikit-learn, Numba and ours, which this module needs itself.
+    """
     x = np.random.default_rng(0).standard_normal((1000, 64), dtype=np.float32)
     began = time.perf_counter()
     LIBRARIES[library].search(x, K, "euclidean", 2, 0, **setting)

@@ -327,7 +327,7 @@ def assign_cluster_qr(embedding: SpectralEmbedding | npt.ArrayLike, n_clusters: 
     array([0, 1, 0])
     """
     given = embedding.vectors if isinstance(embedding, SpectralEmbedding) else embedding
-    vectors = np.array(given, dtype=np.float64)
+    vectors = np.asarray(given, dtype=np.float64)
     _check_count("n_clusters", n_clusters, len(vectors))
     if vectors.shape[1] != n_clusters:
         raise ValueError(f"There must be {n_clusters} columns, one for each cluster; got {vectors.shape[1]}.")
@@ -339,11 +339,11 @@ def assign_cluster_qr(embedding: SpectralEmbedding | npt.ArrayLike, n_clusters: 
             pivots = linalg.qr(rows.T, mode="r", pivoting=True)[1][:n_clusters]
             left, _, right = linalg.svd(rows[pivots].T, full_matrices=False)
             labels[represented] = np.abs(rows @ (left @ right)).argmax(axis=1)
-        centres = [
-            unit_rows(rows)[labels[represented] == c].mean(axis=0) for c in np.unique(labels[represented])
-        ]
-        # Rows of zeros are as near to a centre as the centre is to 0.
-        labels[~represented] = np.unique(labels[represented])[np.linalg.norm(centres, axis=1).argmin()]
+        if not represented.all():
+            unit, which = unit_rows(rows), np.unique(labels[represented])
+            centres = [unit[labels[represented] == c].mean(axis=0) for c in which]
+            # Rows of zeros are as near to a centre as the centre is to 0.
+            labels[~represented] = which[np.linalg.norm(centres, axis=1).argmin()]
     labels = canonical_labels(labels)
     _warn_if_empty(labels, n_clusters)
     return labels

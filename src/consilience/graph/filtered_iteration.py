@@ -35,6 +35,7 @@ from .block_product import (
 )
 
 _LANCZOS_STEPS = 12
+_ROWS, _COLUMNS = 8192, 32  # that are copied, or checked, together
 _FIRST_DEGREES = (8, 10)  # before the eigenvalues are known well enough to tell the degree
 _LARGEST_DEGREE = 60
 _SPREAD = 1e4  # growth of one direction beside another that single precision bears
@@ -142,14 +143,22 @@ class FilteredIteration:
         q = self._null.shape[1]
         values = np.append(self._known_values[q:], self._theta)
         order = np.argsort(-values, kind="stable")[: self._n_wanted]
-        vectors = np.hstack([self._known[:, q:], self._block]).take(order, axis=1).astype(np.float64)
+        vectors = np.empty((self._product.n_rows, len(order)))
+        for begin in range(0, len(vectors), _ROWS):  # not all at once: that would take the memory again
+            rows = slice(begin, begin + _ROWS)
+            vectors[rows] = np.hstack([self._known[rows, q:], self._block[rows]])[:, order]
         remove(vectors, self._null)
         # Orthonormal but for the rounding of single precision: now in double precision.
         factor = linalg.cholesky(inner(vectors, vectors))
         vectors = turned(vectors, linalg.solve_triangular(factor, np.eye(len(factor))))
-        image = self._product(vectors)
-        values = columns_inner(vectors, image)
-        return Found(values, vectors, np.sqrt(squared_residuals(vectors, image, values)))
+        values, residuals = np.empty((2, len(order)))
+        for begin in range(0, len(order), _COLUMNS):
+            columns = slice(begin, begin + _COLUMNS)
+            part = np.ascontiguousarray(vectors[:, columns])
+            image = self._product(part)
+            values[columns] = columns_inner(part, image)
+            residuals[columns] = np.sqrt(squared_residuals(part, image, values[columns]))
+        return Found(values, vectors, residuals)
 
     def _growth(self, value: float) -> float:
         """Return the logarithm of what one degree of the filter makes of an eigenvalue."""
@@ -220,10 +229,10 @@ class FilteredIteration:
         missing = self._width - (self._known.shape[1] - self._null.shape[1]) - self._block.shape[1]
         if missing > 0:
             drawn = self._rng.standard_normal((len(self._block), missing), dtype=np.float32)
-            new: Block = drawn.astype(self._real)
+            new: Block = drawn.astype(self._real, copy=False)
             new *= self._real(1 / np.sqrt(len(new)))
             remove(new, self._known)
-            self._block = np.hstack([self._block, new])
+            self._block = np.hstack([self._block, new]) if self._block.shape[1] else new
             self._image = np.empty_like(self._block)
             self._rayleigh_ritz()
         last = float(self._theta[-1])

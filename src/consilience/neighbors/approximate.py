@@ -142,7 +142,7 @@ class ApproximateSpace:
         regions = Regions.among(features, min(n // 2, round(_PER_ROOT * np.sqrt(n))), rng)
         some, others = _drawn(n, rng)
         near = exact_sample(features, some, k)
-        features.round_if_fine(some, near[:, -1])
+        features.choose_precision(some, near[:, -1])
         effort = regions.least_effort(features, some, near, sought_recall(n))
         work = effort.pairs + len(regions)
         if self.search == "auto" and _OVERHEAD * work > n:

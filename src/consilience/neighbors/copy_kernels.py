@@ -20,8 +20,10 @@ def mark_rows(data, columns, starts, samples, first, last, marks):
     for place in range(first, last):
         mark = np.uint64(0)
         for p in range(starts[samples[place]], starts[samples[place] + 1]):
-            mark = (mark ^ np.uint64(data[p]) ^ (np.uint64(columns[p]) << np.uint64(32))) * _FACTOR
-            mark ^= mark >> np.uint64(29)
+            bits = np.uint64(data[p]) * _FACTOR
+            bits ^= bits >> np.uint64(32)  # of round numbers only the first bits are set
+            mark = (mark ^ bits ^ (np.uint64(columns[p]) * _FACTOR)) * _FACTOR
+            mark ^= mark >> np.uint64(32)
         marks[place] = mark
 
 

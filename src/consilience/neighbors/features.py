@@ -82,11 +82,17 @@ class DenseSpace:
         `features` are the rows as they are searchable, `places` are of these.
         """
         x = self._some(rows)
-        among = DenseRows.of(x, np.zeros(len(x), dtype=bool), features.x)
-        asked = DenseRows.of(x[places], np.zeros(len(places), dtype=bool), features.x[places])
-        # With itself, which is at 0, there is one more.
-        last = nearest_dense(asked, among, k + 1, own=False)[:, -1]
-        return np.asarray(((x[places].astype(np.float64) - x[last]) ** 2).sum(axis=1))
+        near = exact_sample(features, places, min(k + SPARE, len(rows) - 1))
+        reach: Floats = np.sort(_squares_apart(x, places, near), axis=1)[:, k - 1]
+        doubtful = ~features.are_sure(places, k, _squares_apart(features.x, places, near))
+        if doubtful.any():
+            asked = places[doubtful]
+            every, some = np.zeros(len(x), dtype=bool), np.zeros(len(asked), dtype=bool)
+            among = DenseRows.of(x, every, features.x)
+            # With itself, which is at 0, there is one more.
+            last = nearest_dense(DenseRows.of(x[asked], some, features.x[asked]), among, k + 1, own=False)
+            reach[doubtful] = _squares_apart(x, asked, last[:, -1:])[:, 0]
+        return reach
 
     def measure(self, rows: Index, order: Index, lists: Index, k: int) -> Lists:
         """Return each sample's k nearest of those listed by the approximate search, measured exactly."""
@@ -305,6 +311,12 @@ class _SparseCross:
         """Return squared distances on edges to samples of the space."""
         edges = cross_edges(edges, self.x.shape[0], self.space.x.shape[0])
         return self.space._on_edges(self.x, self.blank, edges)
+
+
+def _squares_apart(x: Floats, places: Index, others: Index) -> Floats:
+    """Return the squared distances of some rows to the others in their lists."""
+    rows = x[places].astype(np.float64)
+    return np.stack([((rows - x[column]) ** 2).sum(axis=1) for column in others.T], axis=1)
 
 
 def _mean_over_pairs(x: Any, blank: NDArray[np.bool_], cosine: bool) -> float:

@@ -51,8 +51,8 @@ def nearest_centers(products, squares, labels):
 def choose_regions(products, squares, own_squares, weight, reach, fewest, counts, chosen):
     """List the regions to look into for each row, the nearest first; return how many entries were written.
 
-    Those whose centre has a squared distance of at most ``reach + weight * (that of the nearest)``, but at least
-    `fewest`.
+    Those whose centre has a squared distance of at most ``reach + weight * (that of the nearest)``, but at
+    least `fewest`.
     """
     n_regions, place = len(squares), 0
     near, which = np.empty(fewest, np.float32), np.empty(fewest, np.int32)
@@ -77,7 +77,7 @@ def choose_regions(products, squares, own_squares, weight, reach, fewest, counts
             place += 1
         own = own_squares[r]
         limit = reach + weight * (near[0] + own) - own
-        if limit > near[fewest - 1]:
+        if limit >= near[fewest - 1]:
             for begin in range(0, n_regions, LANES):
                 bits = _within(product, squares, begin, limit)
                 while bits:
@@ -145,8 +145,8 @@ def near_pairs(products, queries, first, squares, distance, found, values):
     """List the pairs of a tile not farther apart than what one of the two has so far; return their number.
 
     Nor are equally far ones left out, or who comes first would decide. Row r of `products` belongs to the
-    sample ``queries[r]``, column c to the sample ``first + c``; `distance` has the lists so far, ascending. Another thread may shorten them meanwhile: then some pairs are
-    listed in vain.
+    sample ``queries[r]``, column c to the sample ``first + c``; `distance` has the lists so far, ascending.
+    Another thread may shorten them meanwhile: then some pairs are listed in vain.
     """
     n_columns, last = products.shape[1], distance.shape[1] - 1
     limits, own = np.empty(n_columns, np.float32), squares[first : first + n_columns]

@@ -52,8 +52,8 @@ class Rows(Arranged, Protocol):
     def dense(self, rows: NDArray[Any]) -> Singles:
         """Return some of the rows as an array, for centres to be made of."""
 
-    def round_if_fine(self, queries: Index, last: Index) -> None:
-        """Round the rows before very many products, if that does not change who is near."""
+    def choose_precision(self, queries: Index, last: Index) -> None:
+        """Choose how very many products are taken: fast, but so that who is near does not change."""
 
     def center_products(self, start: int, stop: int, centers: Singles, out: Singles) -> Singles:
         """Return the products of the rows from start to stop with centres, which are columns."""
@@ -73,7 +73,7 @@ class DenseSingles:
     panel = 1
 
     def __init__(self, x: Singles, step: float | None = None) -> None:
-        self.x, self.step = x, step
+        self.x, self.step, self.close = x, step, False
         self.squares: Singles = np.einsum("ij,ij->i", x, x)
 
     def __len__(self) -> int:
@@ -83,25 +83,43 @@ class DenseSingles:
         """Return some of the rows, in this order."""
         return DenseSingles(self.x[rows])
 
-    def round_if_fine(self, queries: Index, last: Index) -> None:
-        """Have very many products taken of bytes, if that does not change who is near.
+    def are_sure(self, places: Index, k: int, apart: Floats) -> NDArray[np.bool_]:
+        """Say of which rows nobody can be nearer than the k-th of a list but who is in it.
 
-        Given some samples and the last of the nearest of each: the error of a squared distance that rounding
-        makes must be small beside it.
+        The list is of those nearest in single precision, in this order, at the squared distances `apart`.
         """
-        if not byte_products.supported() or self.x.shape[1] > _MOST_COLUMNS:
-            return
+        if apart.shape[1] == len(self) - 1:
+            return np.ones(len(places), dtype=bool)
+        kth, last = np.sort(apart, axis=1)[:, k - 1], apart[:, -1]
+        length = 2 * np.sqrt(self.squares[places]) + np.sqrt(last)
+        error = (self.x.shape[1] + 16) * np.finfo(np.float32).eps * length**2  # as in the exact search
+        return np.asarray(last - 2 * error >= kth)
+
+    def choose_precision(self, queries: Index, last: Index) -> None:
+        """Have very many products taken of bytes, or about the middle of each region.
+
+        Given some samples and the last of the nearest of each: the error of a squared distance must be small
+        beside it. That of bytes may be; that of single precision may not, where neighbours are much nearer
+        than the middle of all.
+        """
         some = self.x[queries]
-        reach = float(np.quantile(np.abs(some), _RANGE))
         apart = some - self.x[last]
+        squares = np.einsum("ij,ij->i", apart, apart)
+        rounding = 8 * np.finfo(np.float32).eps * self.squares[queries]
+        self.close = bool(np.mean((squares > 0) & (rounding > _FINE * squares)) > 0.05)
+        if self.close or not byte_products.supported() or self.x.shape[1] > _MOST_COLUMNS:
+            return
+        reach = float(np.quantile(np.abs(some), _RANGE))
         step = reach / 127
         error = 2 * np.sqrt(2 / 12) * step
-        if 0 < error <= _FINE * np.quantile(np.sqrt(np.einsum("ij,ij->i", apart, apart)), 0.05):
+        if 0 < error <= _FINE * np.quantile(np.sqrt(squares), 0.05):
             self.step = step
 
     def arranged(self, order: Index) -> Arranged:
-        """Return all rows in another order, as bytes if they may be."""
-        return self.take(order) if self.step is None else ByteRows(self.x, order, self.step)
+        """Return all rows in another order, in the form chosen."""
+        if self.step is not None:
+            return ByteRows(self.x, order, self.step)
+        return CloseRows(self.x[order]) if self.close else self.take(order)
 
     def dense(self, rows: NDArray[Any]) -> Singles:
         """Return some of the rows as an array."""
@@ -114,6 +132,29 @@ class DenseSingles:
     def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:
         """Return the products of the rows `queries` with those from start to stop."""
         return np.matmul(self.x[queries], self.x[start:stop].T, out=out[: len(queries)])
+
+
+class CloseRows:
+    """Dense rows whose neighbours are very near, beside how far they are from the middle of all.
+
+    Squared norms about the middle of all would be too large for the few digits of single precision. So they
+    count as 0 here, and a product is minus half of the squared distance, found about the region's middle.
+    """
+
+    panel = 1
+
+    def __init__(self, x: Singles) -> None:
+        self._x = x
+        self.squares: Singles = np.zeros(len(x), dtype=np.float32)
+
+    def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:
+        """Return what stands for the products of the rows `queries` with those from start to stop."""
+        middle = self._x[start:stop].mean(axis=0)
+        rows, region = self._x[queries] - middle, self._x[start:stop] - middle
+        out = np.matmul(rows, region.T, out=out[: len(queries)])
+        out -= 0.5 * np.einsum("ij,ij->i", rows, rows)[:, None]
+        out -= 0.5 * np.einsum("ij,ij->i", region, region)
+        return out
 
 
 class ByteRows:
@@ -192,7 +233,7 @@ class SparseSingles:
         x = sparse.csr_array(self.x[rows])
         return SparseSingles(x, x if self.sketch is self.x else sparse.csr_array(self.sketch[rows]))
 
-    def round_if_fine(self, queries: Index, last: Index) -> None:
+    def choose_precision(self, queries: Index, last: Index) -> None:
         """Leave the rows as they are."""
 
     def arranged(self, order: Index) -> SparseSingles:
@@ -234,7 +275,7 @@ class Lists:
 
 
 def middle_and_reach(x: Floats) -> tuple[Floats, float]:
-    """Return the middle of rows, which a few far ones do not move, and how far from it an entry is at most."""
+    """Return the middle of rows, which a few far ones do not move, and how far entries are from it."""
     middle = np.median(x[:: max(1, len(x) // _TO_CENTER)], axis=0).astype(np.float64)
     highest, lowest = x.max(axis=0) - middle, x.min(axis=0) - middle
     return middle, max(float(highest.max()), -float(lowest.min())) or 1.0

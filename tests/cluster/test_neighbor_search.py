@@ -1,0 +1,219 @@
+"""How neighbours are found, as a parameter of the systems."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from consilience import (
+    PAPER,
+    DistanceGraphFusion,
+    SimilarityGraphFusion,
+    Views,
+    ampute,
+    config_context,
+    load,
+    make_multiview,
+)
+from consilience.cluster import AverageGraph, SharedViews, systems
+from consilience.metrics import ari
+from consilience.neighbors import ApproximateSpace, SearchReport, approximate
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The graph has .* connected components"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:.* about who is near whom"),
+    pytest.mark.filterwarnings("ignore:View .* is constant"),
+]
+N = 240
+UNIFIED = [SimilarityGraphFusion, DistanceGraphFusion, AverageGraph]
+every_unified = pytest.mark.parametrize("system", UNIFIED)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return make_multiview(N, n_views=3, n_clusters=3, separation=6.0, random_state=0)
+
+
+def fitted(system, X, search="approximate", **parameters):
+    return system(n_clusters=3, n_neighbors=8, neighbor_search=search, random_state=0, **parameters).fit(X)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The searches by regions that were made, by the names of the views."""
+    names = []
+    search = ApproximateSpace._approximate
+
+    def noting(self, *args):
+        names.append(self.name)
+        return search(self, *args)
+
+    monkeypatch.setattr(ApproximateSpace, "_approximate", noting)
+    return names
+
+
+@every_unified
+def test_each_view_tells_how_it_was_searched(system, sample, asked):
+    model = fitted(system, sample.views)
+    assert asked == list(sample.views)
+    assert len(model.neighbor_searches_) == 3
+    for report in model.neighbor_searches_:
+        assert isinstance(report, SearchReport)
+        assert report.search == "approximate" and report.n_regions > 0
+        assert 0.9 < report.recall <= 1 and 0 < report.pairs
+    assert ari(sample.y, model.labels_) == 1
+
+
+@every_unified
+@pytest.mark.parametrize("search", ["auto", "exact"])
+def test_small_problems_are_searched_exactly_and_say_so(system, search, sample, asked):
+    model = fitted(system, sample.views, search)
+    assert asked == []
+    assert all(report.search == "exact" and report.recall == 1 for report in model.neighbor_searches_)
+    exact = fitted(system, sample.views, "exact")
+    np.testing.assert_array_equal(model.graph_.toarray(), exact.graph_.toarray())
+
+
+@every_unified
+def test_auto_takes_over_from_a_size_on(system, sample, asked, monkeypatch):
+    monkeypatch.setattr(approximate, "FEWEST_SAMPLES", N)
+    fitted(system, sample.views, "auto")
+    assert asked == list(sample.views)
+
+
+@every_unified
+def test_a_view_that_is_left_out_was_not_searched(system, sample):
+    views = {"a": sample.views["view_0"], "constant": np.ones((N, 2)), "b": sample.views["view_1"]}
+    first, none, last = fitted(system, views).neighbor_searches_
+    assert none is None
+    assert first.search == last.search == "approximate"
+
+
+@every_unified
+def test_samples_that_views_have_not_seen(system, sample):
+    views = ampute(Views(sample.views), 0.2, random_state=0)
+    model = fitted(system, views)
+    assert [report.search for report in model.neighbor_searches_] == ["approximate"] * 3
+    assert ari(sample.y, model.labels_) > 0.95
+
+
+@every_unified
+def test_ids_decide_the_order_of_samples(system, sample):
+    order = np.random.default_rng(0).permutation(N)
+    ids = np.array([f"sample {i:03d}" for i in range(N)])
+    one = fitted(system, Views(sample.views, sample_ids=ids))
+    shuffled = {name: x[order] for name, x in sample.views.items()}
+    other = fitted(system, Views(shuffled, sample_ids=ids[order]))
+    assert one.neighbor_searches_ == other.neighbor_searches_
+    np.testing.assert_array_equal(other.graph_.toarray(), one.graph_.toarray()[np.ix_(order, order)])
+
+
+@every_unified
+def test_what_is_no_features_is_searched_exactly(system, sample):
+    views = {
+        "features": sample.views["view_0"],
+        "sparse": sparse.csr_array(np.maximum(sample.views["view_1"], 0)),
+        "distances": cdist(sample.views["view_2"], sample.views["view_2"]),
+        "city blocks": sample.views["view_1"],
+    }
+    metric = ["euclidean", "cosine", "precomputed_distance", "manhattan"]
+    model = fitted(system, views, metric=metric)
+    searches = [report.search for report in model.neighbor_searches_]
+    assert searches == ["approximate", "approximate", "exact", "exact"]
+
+
+@every_unified
+def test_new_samples_are_placed_after_an_approximate_fit(system, sample):
+    model = fitted(system, sample.views)
+    exact = fitted(system, sample.views, "exact")
+    new = {name: x[::7] + 1e-9 for name, x in sample.views.items()}
+    np.testing.assert_array_equal(model.predict(new), model.labels_[::7])
+    np.testing.assert_array_equal(model.predict(new), exact.predict(new))
+
+
+@every_unified
+def test_the_reports_are_kept_in_files(system, sample, tmp_path):
+    model = fitted(system, {"constant": np.ones((N, 1)), **sample.views})
+    model.save(tmp_path / "model.consilience")
+    loaded = load(tmp_path / "model.consilience")
+    assert loaded.neighbor_searches_ == model.neighbor_searches_
+    assert loaded.neighbor_search == "approximate"
+    assert pickle.loads(pickle.dumps(model)).neighbor_searches_ == model.neighbor_searches_
+    new = {name: x[:5] for name, x in sample.views.items()}
+    new["constant"] = np.ones((5, 1))
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+
+
+@every_unified
+def test_a_fit_that_is_resumed_has_the_reports(system, sample, tmp_path, monkeypatch):
+    expected = fitted(system, sample.views)
+
+    def fail(*args):
+        raise KeyboardInterrupt
+
+    with config_context(checkpoint_dir=tmp_path):
+        with monkeypatch.context() as patch:
+            patch.setattr(system, "_unify", fail)
+            with pytest.raises(KeyboardInterrupt):
+                fitted(system, sample.views)
+        with monkeypatch.context() as patch:
+            patch.setattr(ApproximateSpace, "nearest", fail)
+            resumed = fitted(system, sample.views)
+    assert resumed.neighbor_searches_ == expected.neighbor_searches_
+    np.testing.assert_array_equal(resumed.labels_, expected.labels_)
+
+
+@every_unified
+def test_nothing_of_the_search_stays_in_the_model(system, sample):
+    sizes = [len(pickle.dumps(fitted(system, sample.views, search))) for search in ("exact", "approximate")]
+    assert abs(sizes[1] - sizes[0]) < 0.1 * sizes[0]
+
+
+@pytest.mark.parametrize("name", systems())
+def test_every_system_takes_approximate_neighbours(name, sample, asked):
+    model = systems()[name](n_clusters=3, neighbor_search="approximate", random_state=0)
+    assert ari(sample.y, model.fit(sample.views).labels_) > 0.95
+    # All but these ask for the neighbours of each view, or of their concatenation.
+    if name != "SNF":
+        assert asked, name
+
+
+@pytest.mark.parametrize("name", systems())
+@pytest.mark.parametrize("bad", ["fast", None, 1])
+def test_a_search_that_does_not_exist_is_one_line(name, bad, sample):
+    with pytest.raises(ValueError, match="neighbor_search") as told:
+        systems()[name](n_clusters=3, neighbor_search=bad).fit(sample.views)
+    message = str(told.value)
+    assert "\n" not in message and repr(bad) in message
+    assert all(repr(search) in message for search in ("auto", "exact", "approximate"))
+
+
+@pytest.mark.parametrize("system", [SimilarityGraphFusion, DistanceGraphFusion])
+def test_the_paper_searches_exactly_whatever_the_size(system, sample, asked, monkeypatch):
+    monkeypatch.setattr(approximate, "FEWEST_SAMPLES", 10)
+    assert PAPER["neighbor_search"] == "exact"
+    model = system(n_clusters=3, n_neighbors=6, random_state=0, **PAPER).fit(sample.views)
+    assert asked == []
+    assert all(report.search == "exact" for report in model.neighbor_searches_)
+
+
+def test_shared_views_keep_the_searches_apart(sample, asked):
+    shared = SharedViews(sample.views)
+    for search, times in (("approximate", 3), ("exact", 3), ("approximate", 3), ("auto", 3)):
+        for system in UNIFIED:
+            model = fitted(system, shared, search, scale="none")
+            assert len(asked) == times
+            alone = fitted(system, sample.views, search, scale="none")
+            del asked[times:]
+            assert model.neighbor_searches_ == alone.neighbor_searches_
+            np.testing.assert_array_equal(model.graph_.toarray(), alone.graph_.toarray())
+
+
+def test_the_same_for_any_number_of_threads(sample):
+    fits = [fitted(DistanceGraphFusion, sample.views, n_jobs=n_jobs) for n_jobs in (1, 2, 2)]
+    for model in fits[1:]:
+        assert (model.graph_ != fits[0].graph_).nnz == 0
+        np.testing.assert_array_equal(model.labels_, fits[0].labels_)
