@@ -11,12 +11,18 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: $(VENV)/.core
 	$(BIN)/consilience demo --out consilience-demo --force
 
+# Two processes, each with a file of tests at a time; what looks at the clock runs alone.
+PYTEST = -m pytest --numprocesses 2 --dist loadfile
+TIMED = tests/inspection/test_cost.py tests/test_threads.py
+NOT_TIMED = $(TIMED:%=--ignore %)
+
 # Long studies of scores, on data that a stranger does not have.
 STUDIES = tests/test_paper_grid.py tests/test_comparison_scores.py
 
 # The core, as a stranger would install it, and its tests.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest $(STUDIES:%=--ignore %)
+	$(BIN)/python $(PYTEST) $(STUDIES:%=--ignore %) $(NOT_TIMED)
+	$(BIN)/python -m pytest $(TIMED)
 
 # Everything: what `test` runs, then lint and types, what needs extras, pages in a browser, docs, demo, the oldest
 # versions promised.
@@ -30,7 +36,7 @@ lint: $(VENV)/.lint
 
 # Pages of the documentation that ran without extras need not run again.
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python -m pytest -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/test_views.py tests/test_graph_views.py tests/cluster/test_labelling.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
+	$(BIN)/python $(PYTEST) -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/test_views.py tests/test_graph_views.py tests/cluster/test_labelling.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
@@ -42,7 +48,7 @@ docs: $(VENV)/.docs
 
 # Without studies, pages, data and golden outputs: our own golden files tell whether versions change numbers.
 oldest: $(VENV)-oldest/.done
-	env -u CONSILIENCE_DATA -u CONSILIENCE_GOLDEN $(VENV)-oldest/bin/python -m pytest -p no:cacheprovider $(STUDIES:%=--ignore %) --ignore tests/test_docs.py
+	env -u CONSILIENCE_DATA -u CONSILIENCE_GOLDEN $(VENV)-oldest/bin/python $(PYTEST) -p no:cacheprovider $(STUDIES:%=--ignore %) --ignore tests/test_docs.py $(NOT_TIMED)
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed

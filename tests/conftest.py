@@ -5,8 +5,9 @@ set, an absent file is a failure. Tests of readers skip where the optional packa
 (`pip install 'consilience[files]'`), those of graphs without networkx, igraph or polars, those of figures
 without matplotlib (`'consilience[plot]'`), those of cells without AnnData and MuData
 (`'consilience[h5mu]'`) or scanpy, umap-learn and igraph, the build of the documentation without Sphinx, those
-that open pages without CONSILIENCE_BROWSER or Playwright (see `browser/conftest.py`), and tests of CPU
-affinity and of peak memory where the system does not tell.
+that open pages without CONSILIENCE_BROWSER or Playwright (see `browser/conftest.py`), tests of CPU
+affinity and of peak memory where the system does not tell, and those of products of bytes where the processor
+has none.
 
 ====================  ==================================================================
 CONSILIENCE_DATA      public multi-view data sets (.mat, .npz)

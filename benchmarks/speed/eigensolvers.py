@@ -194,8 +194,8 @@ def _symmetrised(graph: sparse.csr_array) -> sparse.csr_array:
 
 
 SOLVERS: dict[str, Solver] = {
-    "ours (tol 1e-5)": ours,
     "ours, tol 1e-9": ours_tight,
+    "ours (tol 1e-5)": ours,
     "ours, begun on aggregates": multilevel,
     "ARPACK, tol 1e-5": arpack,
     "ARPACK, tol 1e-9, searched again": small_graphs_solver,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .data import blobs, digits, documents, uci_digits
+from .limited import begin
 from .measure import forget_peak, memory_status
 from .search_libraries import LIBRARIES
 from .truth import K, drawn_queries, reach, recall
@@ -48,6 +49,7 @@ def search(
     chosen, metric = LIBRARIES[library], metric_of(name)
     x = _rows(folder, name, n)
     chosen.search(x[:N_WARM].copy(), K, metric, n_threads, 0, **setting)
+    begin()
     forget_peak()
     held, began, cpu = memory_status("VmRSS"), time.perf_counter(), time.process_time()
     index = chosen.search(x, K, metric, n_threads, 0, **setting)

@@ -32,6 +32,7 @@ from .search_trials import DATA
 
 N, N_LARGE, N_QUICK, N_THREADS = 100_000, 1_000_000, 10_000, 2
 LARGE = "blobs, d = 64"
+WARM_UP = 600.0  # seconds for imports and compiling, which do not count
 _TRIALS = "benchmarks.speed.search_trials."
 # So that threads that wait do not count as work, and none is started that was not asked for.
 _ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(N_THREADS), "OPENBLAS_NUM_THREADS": "2"}
@@ -123,6 +124,7 @@ class Comparison:
             except metadata.PackageNotFoundError:
                 return {"reason": f"{package} is not installed"}
         limits = {**self.limits, **({} if seconds is None else {"seconds": seconds})}
+        limits["warm_up"] = WARM_UP if arguments["trial"] == "search" else 0.0
         outcome = run_limited(_TRIALS + arguments["trial"], rest, **limits, **{**_ENVIRONMENT, **environment})
         if outcome.value is not None:
             return outcome.value

@@ -8,6 +8,7 @@ from consilience.graph.block_product import (
     BlockProduct,
     columns_inner,
     inner,
+    mix,
     remove,
     squared_residuals,
     turned,
@@ -67,6 +68,9 @@ def test_algebra_of_blocks_agrees_with_numpy(small_pieces, dtype):
     rest = x.copy()
     remove(rest, basis)
     np.testing.assert_allclose(rest, a - basis @ (basis.T @ a), **tolerance)
+    mixed = x.copy()
+    mix(mixed, y, 0.3, -2.0)
+    np.testing.assert_allclose(mixed, 0.3 * a - 2 * b, **tolerance)
     rotation = np.random.default_rng(2).normal(size=(6, 6))
     expected = a @ rotation
     assert turned(x, rotation[:, :2]) is not x

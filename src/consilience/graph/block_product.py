@@ -162,6 +162,25 @@ def turned(x: Block, rotation: FloatArray) -> Block:
     return out
 
 
+def mix(out: Block, x: Block, old: float, new: float) -> None:
+    """Set ``out = old * out + new * x``.
+
+    Examples
+    --------
+    >>> out = np.array([[1.0, 2.0]])
+    >>> mix(out, np.array([[10.0, 20.0]]), 3.0, 0.5)
+    >>> out
+    array([[ 8., 16.]])
+    """
+    before, factor = out.dtype.type(old), out.dtype.type(new)
+
+    def fill(rows: slice) -> None:
+        out[rows] *= before
+        out[rows] += factor * x[rows]
+
+    _for_rows(len(x), fill)
+
+
 def remove(x: Block, basis: Block) -> None:
     """Take the part of `x` in the span of an orthonormal basis away, in place.
 

@@ -29,6 +29,7 @@ from .block_product import (
     FloatArray,
     columns_inner,
     inner,
+    mix,
     remove,
     squared_residuals,
     turned,
@@ -72,9 +73,6 @@ class FilteredIteration:
         Largest residual norm. Below 1e-6 the work is done in double precision.
     rng : Generator
         Draws the first block.
-    n_guards : int, optional
-        How many vectors more than wanted are carried along: the more, the faster an iteration converges, and
-        the more it costs. A fifth of those wanted by default, at least four.
 
     Attributes
     ----------
@@ -89,15 +87,14 @@ class FilteredIteration:
         n_wanted: int,
         tol: float,
         rng: np.random.Generator,
-        n_guards: int | None = None,
     ) -> None:
         self._product, self._null, self._rng = BlockProduct(matrix), known, rng
         self._tol, self._n_wanted = tol, int(n_wanted)
         self._real: type[np.float32] | type[np.float64] = np.float32 if tol >= _SINGLE else np.float64
         self.n_products = 0
-        guards = max(4, self._n_wanted // 5) if n_guards is None else n_guards
-        # Whole vector registers, and whole lines of the cache.
-        width = max(16, -(-(self._n_wanted + guards) // 8) * 8)
+        # Some more than wanted: the more, the faster it converges, and the more a product costs. Whole vector
+        # registers, and a line of the cache at least.
+        width = max(16, -(-(self._n_wanted + max(4, self._n_wanted // 5)) // 8) * 8)
         self._width = min(width, len(known) - known.shape[1])
         self._known = known.astype(self._real)  # and what is locked, after it
         self._known_values = np.ones(known.shape[1])
@@ -192,8 +189,7 @@ class FilteredIteration:
         top = float(self._theta[0]) if self._n_rounds > len(_FIRST_DEGREES) else 1.0
         sigma = first = half / max(top - centre, half)
         before, now = self._block, self._image
-        now *= self._real(sigma / half)
-        now -= self._real(sigma * centre / half) * before
+        mix(now, before, sigma / half, -sigma * centre / half)
         # What is known grows beside the block, from rounding: often enough it is taken out.
         ahead = self._growth(self._known_values.max(initial=-1.0)) - self._growth(top)
         often = int(np.log(_SPREAD) / ahead) if ahead > 0 else degree

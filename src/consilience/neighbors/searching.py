@@ -90,7 +90,7 @@ def nearest_dense(rows: DenseRows, among: DenseRows, k: int, own: bool) -> Index
         scratch.append(buffer)
 
     with threads.libraries_on_one_thread():
-        threads.for_ranges(search, m, grain=32, told=True)
+        threads.for_ranges(search, m, grain=64, told=True)
     return index
 
 

@@ -20,7 +20,8 @@ from scipy import sparse
 
 Floats = NDArray[np.floating[Any]]
 Index = NDArray[np.int32]
-_BLOCK_BYTES = 1 << 21  # of approximate distances at a time and thread: they stay in the cache
+_BLOCK_BYTES = 1 << 21  # of approximate distances at a time and thread: they stay in the cache;
+_ENOUGH_ROWS, _MOST_BYTES = 64, 1 << 25  # but products of fewer rows would wait for the others to be read
 
 
 class Edges(Protocol):
@@ -238,7 +239,8 @@ def cross_edges(edges: Edges, m: int, n: int) -> CompressedRows:
 def row_blocks(n: int, itemsize: int, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int]]:
     """Split the rows [first, last), of n items each, into blocks of bounded size."""
     last = n if last is None else last
-    rows = max(8, _BLOCK_BYTES // (itemsize * n))
+    most, enough = (max(8, size // (itemsize * n)) for size in (_BLOCK_BYTES, _MOST_BYTES))
+    rows = max(most, min(_ENOUGH_ROWS, enough))
     for start in range(first, last, rows):
         yield start, min(last, start + rows)
 
