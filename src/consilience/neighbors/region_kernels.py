@@ -2,6 +2,7 @@
 
 # Compiled functions are not annotated: Numba derives their types from the call.
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+# mypy: disable-error-code="call-arg, assignment"
 
 from __future__ import annotations
 
