@@ -328,7 +328,10 @@ BAD_PARAMETERS = [
     ({"solver": "newton"}, "Unknown solver 'newton'; known solvers: 'dca', 'exact'"),
     ({"backend": "jax"}, "Unknown backend 'jax'; known back ends: 'numpy', 'numba'"),
     ({"assign_labels": "magic"}, "Unknown assign_labels 'magic'; known: 'kmeans'"),
-    ({"neighbor_search": "quantum"}, "Unknown neighbor_search 'quantum'; known: 'auto', 'exact', 'approximate'"),
+    (
+        {"neighbor_search": "quantum"},
+        "Unknown neighbor_search 'quantum'; known: 'auto', 'exact', 'approximate'",
+    ),
     ({"beta": -1}, "beta must be a finite number that is not negative, got -1"),
     ({"gamma": float("nan")}, "gamma must be"),
     ({"tol": -0.1}, "tol must be"),

@@ -169,9 +169,7 @@ class ConcatenatedSpectral(ViewGraphsKMeansClusterer):
             x = Scaling.standard(x)(x)
         if self.balance:
             self._balance(x, [array.shape[1] for array in arrays], alone)
-        space = as_space(
-            x, metrics[0], name=_NAME, sample_ids=views.sample_ids, search=self.neighbor_search
-        )
+        space = as_space(x, metrics[0], name=_NAME, sample_ids=views.sample_ids, search=self.neighbor_search)
         if space.is_constant():
             raise ValueError(
                 f"By the metric {metric_label(metrics[0])!r} all samples look the same in all views "

@@ -17,9 +17,7 @@ from .prepared import PreparedViews
 logger = logging.getLogger(__name__)
 
 
-def prepare_views(
-    views: Views, metrics: tuple[Any, ...], scale: str, search: str = "exact"
-) -> PreparedViews:
+def prepare_views(views: Views, metrics: tuple[Any, ...], scale: str, search: str = "exact") -> PreparedViews:
     """Make a space of each view, leaving out those that say nothing.
 
     Parameters
