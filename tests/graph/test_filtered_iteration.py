@@ -231,6 +231,18 @@ def test_large_thin_graphs_are_factorised():
     np.testing.assert_allclose(values, 1 - np.cos(2 * np.pi * np.array([0, 1, 1, 2, 2, 3]) / n), atol=1e-13)
 
 
+def test_a_thin_graph_that_cannot_be_factorised_is_solved_as_well_as_it_can_be(monkeypatch):
+    def failing(*_):
+        raise RuntimeError
+
+    monkeypatch.setattr(eigenvectors, "_inverse", failing)
+    monkeypatch.setattr(eigenvectors, "LARGE", 1000)
+    laplacian = NormalizedLaplacian(ring(2000))
+    vectors = smallest_eigenvectors(laplacian, 5, tol=1e-4)
+    values = np.einsum("ij,ij->j", vectors, laplacian @ vectors)
+    assert np.linalg.norm(laplacian @ vectors - vectors * values, axis=0).max() <= 1e-4
+
+
 def test_a_failure_is_an_error_that_names_the_residual(large, monkeypatch):
     monkeypatch.setattr(eigenvectors, "_PATIENCE", 5)
     monkeypatch.setattr(eigenvectors, "_MAX_PRODUCTS", 5)

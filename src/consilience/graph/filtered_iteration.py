@@ -28,6 +28,7 @@ from .block_product import (
     BlockProduct,
     FloatArray,
     columns_inner,
+    empty_block,
     inner,
     mix,
     remove,
@@ -92,9 +93,9 @@ class FilteredIteration:
         self._tol, self._n_wanted = tol, int(n_wanted)
         self._real: type[np.float32] | type[np.float64] = np.float32 if tol >= _SINGLE else np.float64
         self.n_products = 0
-        # Some more than wanted: the more, the faster it converges, and the more a product costs. Whole vector
-        # registers, and a line of the cache at least.
-        width = max(16, -(-(self._n_wanted + max(4, self._n_wanted // 5)) // 8) * 8)
+        # Some more than wanted: the more, the faster it converges, and the more a product costs. Part of a
+        # line of the cache would cost as much as the whole.
+        width = -(-(self._n_wanted + max(4, self._n_wanted // 5)) // 16) * 16
         self._width = min(width, len(known) - known.shape[1])
         self._known = known.astype(self._real)  # and what is locked, after it
         self._known_values = np.ones(known.shape[1])
@@ -224,17 +225,21 @@ class FilteredIteration:
         """Give the block its whole width again, with random vectors, and see how far it reaches."""
         missing = self._width - (self._known.shape[1] - self._null.shape[1]) - self._block.shape[1]
         if missing > 0:
-            drawn = self._rng.standard_normal((len(self._block), missing), dtype=np.float32)
-            new: Block = drawn.astype(self._real, copy=False)
-            new *= self._real(1 / np.sqrt(len(new)))
-            remove(new, self._known)
-            self._block = np.hstack([self._block, new]) if self._block.shape[1] else new
-            self._image = np.empty_like(self._block)
+            new: Block = self._rng.standard_normal((len(self._block), missing), dtype=np.float32)
+            new *= np.float32(1 / np.sqrt(len(new)))
+            self._block = self._joined(self._block, new)
+            self._image = empty_block(*self._block.shape, self._real)
+            remove(self._block, self._known)
             self._rayleigh_ritz()
         last = float(self._theta[-1])
         if last < (self._high + self._low) / 2:  # something below the interval grew: it begins too high
             self._low = max(-1.0, min(self._low, last) - _STEP_DOWN)
         self._high = max(self._high, last)
+
+    def _joined(self, *blocks: Block) -> Block:
+        """Return the columns of all blocks in one."""
+        joined = empty_block(self._product.n_rows, sum(x.shape[1] for x in blocks), self._real)
+        return np.concatenate(blocks, axis=1, out=joined)
 
     def _lock(self) -> None:
         """Take the leading vectors that are done out of the block."""
@@ -244,8 +249,7 @@ class FilteredIteration:
             return
         self._known = np.hstack([self._known, self._block[:, :n_done]])
         self._known_values = np.append(self._known_values, self._theta[:n_done])
-        self._block = np.ascontiguousarray(self._block[:, n_done:])
-        self._image = np.ascontiguousarray(self._image[:, n_done:])
+        self._block, self._image = (self._joined(x[:, n_done:]) for x in (self._block, self._image))
         self._theta, self._residuals = self._theta[n_done:], self._residuals[n_done:]
 
     def _lower_bound(self) -> float:
