@@ -124,7 +124,7 @@ def test_recall_is_what_was_sought_and_what_is_reported(kind, data):
 def test_looking_at_few_pairs_is_enough_where_dimensions_are_few():
     space, _ = approximate(few_dimensions(n=6000), "dense Euclidean")
     space.nearest(K)
-    assert space.report.n_regions == round(2 * np.sqrt(6000))
+    assert space.report.n_regions == round(1.4 * np.sqrt(6000))
     assert space.report.pairs < 600
 
 
@@ -423,7 +423,7 @@ def test_a_recall_that_falls_short_is_told(kind, monkeypatch):
     assert abs(space.report.recall - reached) < 0.03
     assert message == (
         f"View 'noise': the approximate search found {100 * space.report.recall:.0f} % of the neighbours of "
-        "some samples, 97 % were sought. Pass neighbor_search='exact' to find all."
+        "some samples, 99 % were sought. Pass neighbor_search='exact' to find all."
     )
     check_lists(found, space)
 
@@ -431,7 +431,7 @@ def test_a_recall_that_falls_short_is_told(kind, monkeypatch):
 def test_what_is_sought_falls_slowly_with_size():
     sizes = [10, 100_000, 100_001, 500_000, 1_000_000, 10**9]
     sought = [sought_recall(n) for n in sizes]
-    assert sought[0] == sought[1] == 0.97 and sought[-1] == sought[-2] == pytest.approx(0.91)
+    assert sought[0] == 0.99 and sought[1] == 0.97 and sought[-1] == sought[-2] == pytest.approx(0.91)
     assert all(a >= b for a, b in pairwise(sought))
 
 

@@ -101,7 +101,7 @@ def pose(
     seen: Seen | None = None,
     trust: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    overwrite_weights: bool = False,
+    overwrite: bool = False,
 ) -> FusionProblem:
     """Check the model's data, scale each view's row, and return the problem.
 
@@ -121,8 +121,8 @@ def pose(
         The scaling of a view's row does not depend on how much it is trusted on the edges that it judges.
     names : sequence of str, default=None
         For messages; ``view_0, view_1, ...`` by default.
-    overwrite_weights : bool, default=False
-        Whether `weights` may be changed: that saves a copy.
+    overwrite : bool, default=False
+        Whether `weights` and `trust` may be changed: that saves copies.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def pose(
         raise ValueError(f"There are {len(names)} names for {v} views ({', '.join(map(str, names))}).")
     seen = _check_seen(seen, weights)
     if trust is not None:
-        trust = _check_trust(trust, seen, weights, names)
+        trust = _check_trust(trust, seen, weights, names, overwrite)
         seen = trust > 0
         trust = None if np.array_equal(trust, seen) else trust
     if seen is not None:
@@ -160,7 +160,7 @@ def pose(
     _check_edge_weights(weights, names)
     # The largest weight is taken out first: sums of very large or small numbers may not be finite.
     largest = weights.max(axis=1, keepdims=True)
-    weights = np.divide(weights, largest, out=weights if overwrite_weights else None)
+    weights = np.divide(weights, largest, out=weights if overwrite else None)
     shares = np.ones(v) if seen is None else seen.mean(axis=1)
     shares /= weights.sum(axis=1, dtype=np.float64)
     weights *= shares.astype(weights.dtype)[:, None]
@@ -187,8 +187,10 @@ def _check_seen(seen: Seen | None, weights: EdgeArray) -> Seen | None:
     return seen
 
 
-def _check_trust(trust: ArrayLike, seen: Seen | None, weights: EdgeArray, names: Sequence[str]) -> EdgeArray:
-    """Return the trust in the precision of the weights, 0 where unseen; a copy."""
+def _check_trust(
+    trust: ArrayLike, seen: Seen | None, weights: EdgeArray, names: Sequence[str], overwrite: bool
+) -> EdgeArray:
+    """Return the trust in the precision of the weights, 0 where unseen; a copy, unless it may be changed."""
     given = np.asarray(trust)
     if given.dtype.kind not in "fiub":
         raise ValueError(f"trust must be an array of real numbers, got one of {given.dtype}.")
@@ -203,7 +205,7 @@ def _check_trust(trust: ArrayLike, seen: Seen | None, weights: EdgeArray, names:
             raise ValueError(
                 f"View {name!r} has the trust {row[edge]} at edge {edge}; trust must be from 0 to 1."
             )
-    result: EdgeArray = given.astype(weights.dtype, order="C")
+    result: EdgeArray = given.astype(weights.dtype, order="C", copy=not overwrite)
     result[result < LEAST_TRUST] = 0
     if not result.any(axis=0).all():
         edge = int(np.argmin(result.any(axis=0)))

@@ -20,9 +20,9 @@ from .spaces import CrossSpace, Edges, Floats, Index, SeenSpace, Space
 logger = logging.getLogger(__name__)
 
 SEARCHES = ("auto", "exact", "approximate")
-SOUGHT, SOUGHT_AT_MOST = (100_000, 0.97), (1_000_000, 0.91)  # samples, and the recall to seek among them
+SOUGHT = ((10_000, 0.99), (100_000, 0.97), (1_000_000, 0.91))  # samples, and the recall to seek among them
 FEWEST_SAMPLES = 20_000  # from which on "auto" considers it: below, all pairs take seconds at most
-_PER_ROOT = 2.0  # regions for the square root of the number of samples
+_PER_ROOT = 1.4  # regions for the square root of the number of samples
 _TO_CHOOSE, _TO_CHECK = 800, 400  # samples whose true neighbours decide on the effort, and on the recall
 _SHORTFALL = 0.03  # how far the recall may stay behind what was sought without a warning
 _ROUNDING = 1e-11  # squared distances that differ by no more than this part are equal
@@ -57,11 +57,10 @@ def sought_recall(n: int) -> float:
     Examples
     --------
     >>> [round(sought_recall(n), 3) for n in (1000, 300_000, 5_000_000)]
-    [0.97, 0.941, 0.91]
+    [0.99, 0.941, 0.91]
     """
-    (few, high), (many, low) = SOUGHT, SOUGHT_AT_MOST
-    share = np.clip(np.log(n / few) / np.log(many / few), 0.0, 1.0)
-    return float(high + share * (low - high))
+    sizes, recalls = zip(*SOUGHT, strict=True)
+    return float(np.interp(np.log(n), np.log(sizes), recalls))
 
 
 class ApproximateSpace:
