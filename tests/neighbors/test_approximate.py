@@ -431,7 +431,11 @@ def test_a_recall_that_falls_short_is_told(kind, monkeypatch):
 def test_what_is_sought_falls_slowly_with_size():
     sizes = [10, 100_000, 100_001, 500_000, 1_000_000, 10**9]
     sought = [sought_recall(n) for n in sizes]
-    assert sought[0] == 0.99 and sought[1] == 0.97 and sought[-1] == sought[-2] == pytest.approx(0.91)
+    assert (
+        sought[0] == 0.99
+        and sought[1] == pytest.approx(0.98)
+        and sought[-1] == sought[-2] == pytest.approx(0.91)
+    )
     assert all(a >= b for a, b in pairwise(sought))
 
 

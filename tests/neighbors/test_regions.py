@@ -13,6 +13,7 @@ from consilience.neighbors.copies import Copies
 from consilience.neighbors.features import DenseSpace, SparseSpace
 from consilience.neighbors.region_rows import (
     ByteRows,
+    Centers,
     CloseRows,
     DenseSingles,
     Lists,
@@ -151,7 +152,9 @@ def test_products_of_sparse_rows():
     dense, x = sparse_rows(rng)
     rows, centers = SparseSingles(x, x), whole(rng, 25, 7)
     out = np.full((40, 7), np.nan, dtype=np.float32)
-    np.testing.assert_array_equal(rows.center_products(3, 30, centers, out[: 30 - 3]), dense[3:30] @ centers)
+    np.testing.assert_array_equal(
+        rows.center_products(3, 30, Centers(centers), out[: 30 - 3]), dense[3:30] @ centers
+    )
     queries = np.array([4, 39, 0, 4], dtype=np.int32)
     for start, stop in ((0, 40), (5, 6), (7, 7)):
         out = np.full((room_for(4), stop - start), np.nan, dtype=np.float32)
@@ -322,10 +325,10 @@ def test_regions_of_a_sample(n_regions):
     found = Regions.among(rows, n_regions, np.random.default_rng(0))
     assert len(found) == n_regions
     assert found.sizes.sum() == pytest.approx(300)
-    true = ((rows.x[:, None] - found.centers.T) ** 2).sum(axis=2)
+    true = ((rows.x[:, None] - found.centers.columns.T) ** 2).sum(axis=2)
     np.testing.assert_allclose(found.distances(rows), true, rtol=1e-4, atol=1e-4)
     again = Regions.among(rows, n_regions, np.random.default_rng(0))
-    assert again.centers.tobytes() == found.centers.tobytes()
+    assert again.centers.columns.tobytes() == found.centers.columns.tobytes()
 
 
 def test_more_recall_takes_more_pairs_and_is_reached():
@@ -350,7 +353,7 @@ def one_large_region(rows, n_regions=20):
     centers = np.full((rows.x.shape[1], n_regions), 1000, dtype=np.float32)
     centers[:, 1:] += np.arange(n_regions - 1, dtype=np.float32)
     centers[:, 0] = 0
-    return Regions(centers, (centers**2).sum(axis=0), np.eye(n_regions)[0] * len(rows))
+    return Regions(Centers(centers), (centers**2).sum(axis=0), np.eye(n_regions)[0] * len(rows))
 
 
 def test_a_large_region_is_searched_in_parts_and_empty_ones_are_passed_over():

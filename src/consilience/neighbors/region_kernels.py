@@ -217,6 +217,18 @@ def _improve(distance, index, d, j):
 
 
 @_njit
+def round_rows(x, step, rows, starts):
+    """Round rows to bytes, and set what their products with panels begin with."""
+    for i in range(len(x)):
+        total = 0
+        for f in range(x.shape[1]):
+            value = np.int32(np.rint(min(max(x[i, f] / step, np.float32(-127)), np.float32(127))))
+            rows[i, f] = value
+            total += value
+        starts[i] = -128 * total
+
+
+@_njit
 def quantize_rows(x, order, step, first, last, rows, starts, panels, squares):
     """Round the rows at places [first, last) of an order to bytes, in the forms that products take.
 

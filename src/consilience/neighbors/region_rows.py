@@ -14,6 +14,7 @@ from . import byte_products, region_kernels
 from .spaces import Floats, Index
 
 Singles = NDArray[np.float32]
+Bytes = NDArray[np.int8]
 _FINE = 0.01  # error of a squared distance, as a part of it, that rounding to bytes may make
 _RANGE = 0.9999  # share of the entries that bytes must reach; those beyond are cut off
 _MOST_COLUMNS = 1 << 16  # whose products, of bytes, add up to a number of 32 bits
@@ -55,8 +56,46 @@ class Rows(Arranged, Protocol):
     def choose_precision(self, queries: Index, last: Index) -> None:
         """Choose how very many products are taken: fast, but so that who is near does not change."""
 
-    def center_products(self, start: int, stop: int, centers: Singles, out: Singles) -> Singles:
-        """Return the products of the rows from start to stop with centres, which are columns."""
+    def center_products(self, start: int, stop: int, centers: Centers, out: Singles) -> Singles:
+        """Return the products of the rows from start to stop with centres."""
+
+
+class Centers:
+    """Centres, which rows are multiplied with.
+
+    Parameters
+    ----------
+    columns : ndarray of float32 of shape (d, m)
+        The centres, as columns.
+    """
+
+    def __init__(self, columns: Singles) -> None:
+        self.columns = columns
+        self._bytes: ByteCenters | None = None
+
+    def as_bytes(self, step: float) -> ByteCenters:
+        """Return the centres in multiples of a step, rounded to bytes; made once."""
+        if self._bytes is None:
+            self._bytes = ByteCenters(self.columns, step)
+        return self._bytes
+
+
+class ByteCenters:
+    """Centres rounded to bytes."""
+
+    def __init__(self, columns: Singles, step: float) -> None:
+        every = np.arange(columns.shape[1], dtype=np.int32)
+        self._rows = ByteRows(np.ascontiguousarray(columns.T), every, step)
+        self._step = np.float32(step)
+
+    def products(self, x: Singles, out: Singles) -> Singles:
+        """Return the products of rows with the centres."""
+        rows = np.zeros((room_for(len(x)), self._rows.n_bytes), dtype=np.int8)
+        starts = np.zeros(len(rows), dtype=np.int32)
+        region_kernels.round_rows(x, self._step, rows, starts)
+        found = np.empty((len(rows), len(self._rows.squares)), dtype=np.float32)
+        self._rows.multiply(rows, starts, 0, len(self._rows.squares), found)
+        return np.multiply(found[: len(x), : out.shape[1]], self._step**2, out=out)
 
 
 class DenseSingles:
@@ -125,9 +164,12 @@ class DenseSingles:
         """Return some of the rows as an array."""
         return self.x[rows]
 
-    def center_products(self, start: int, stop: int, centers: Singles, out: Singles) -> Singles:
-        """Return the products of the rows from start to stop with centres, which are columns."""
-        return np.matmul(self.x[start:stop], centers, out=out)
+    def center_products(self, start: int, stop: int, centers: Centers, out: Singles) -> Singles:
+        """Return the products of the rows from start to stop with centres."""
+        x = self.x[start:stop]
+        if self.step is None:
+            return np.matmul(x, centers.columns, out=out)
+        return centers.as_bytes(self.step).products(x, out)
 
     def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:
         """Return the products of the rows `queries` with those from start to stop."""
@@ -181,10 +223,19 @@ class ByteRows:
         starts = np.empty(room, dtype=np.int32)
         np.take(self._rows, queries, axis=0, out=rows[:m], mode="clip")
         np.take(self._starts, queries, out=starts[:m], mode="clip")
+        self.multiply(rows, starts, start, stop, out)
+        return out[:m]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of a row."""
+        return int(self._rows.shape[1])
+
+    def multiply(self, rows: Bytes, starts: Index, start: int, stop: int, out: Singles) -> None:
+        """Multiply other rows of bytes with those from start to stop."""
         byte_products.multiply_panels(
             rows, starts, self._panels, start // self.panel, stop // self.panel, out
         )
-        return out[:m]
 
 
 def room_for(n_rows: int) -> int:
@@ -244,10 +295,10 @@ class SparseSingles:
         """Return the sketch of some of the rows as an array."""
         return np.asarray(self.sketch[rows].toarray())
 
-    def center_products(self, start: int, stop: int, centers: Singles, out: Singles) -> Singles:
+    def center_products(self, start: int, stop: int, centers: Centers, out: Singles) -> Singles:
         """Return the products of the sketches of the rows from start to stop with centres."""
         s = self.sketch
-        region_kernels.sparse_center_products(s.data, s.indices, s.indptr, start, stop, centers, out)
+        region_kernels.sparse_center_products(s.data, s.indices, s.indptr, start, stop, centers.columns, out)
         return out
 
     def products(self, queries: Index, start: int, stop: int, out: Singles) -> Singles:

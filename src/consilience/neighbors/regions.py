@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .. import threads
 from ..ticks import tick
 from . import region_kernels
-from .region_rows import Arranged, DenseSingles, Rows, Singles, room_for
+from .region_rows import Arranged, Centers, DenseSingles, Rows, Singles, room_for
 from .spaces import Index
 
 FEWEST = 4  # regions that every sample looks into
@@ -64,15 +64,15 @@ class Regions:
 
     Attributes
     ----------
-    centers : ndarray of float32 of shape (d, m)
-        The centres, as columns.
+    centers : Centers
+        The centres.
     squares : ndarray of float32 of shape (m,)
         Their squared norms.
     sizes : ndarray of shape (m,)
         How many samples each is expected to have.
     """
 
-    centers: Singles
+    centers: Centers
     squares: Singles
     sizes: NDArray[np.float64]
 
@@ -96,7 +96,7 @@ class Regions:
         expected = np.bincount(_labels(sample, centers), minlength=n_regions).astype(float)
         expected *= n / len(sample)
         squares = np.einsum("ij,ij->i", centers, centers)
-        return cls(np.ascontiguousarray(centers.T), squares, expected)
+        return cls(Centers(np.ascontiguousarray(centers.T)), squares, expected)
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -152,7 +152,7 @@ def exact_sample(rows: Rows, queries: Index, k: int) -> Index:
 
 def _labels(rows: Rows, centers: Singles) -> NDArray[np.int32]:
     """Return the nearest centre of each row."""
-    squares, columns = np.einsum("ij,ij->i", centers, centers), np.ascontiguousarray(centers.T)
+    squares, columns = np.einsum("ij,ij->i", centers, centers), Centers(np.ascontiguousarray(centers.T))
     labels = np.empty(len(rows), dtype=np.int32)
 
     def assign(start: int, stop: int) -> None:
