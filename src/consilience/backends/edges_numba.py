@@ -62,7 +62,7 @@ def load(
     if judged is None:
         total = np.full((1, 1), view_weights.sum(), dtype=dtype)
     else:
-        total = _to_blocks((view_weights @ judged).astype(dtype)[None])[:, 0]
+        total = _to_blocks(_total(view_weights, judged, np.dtype(dtype))[None])[:, 0]
         total.reshape(-1)[n_edges:] = 1  # padding: any number but zero
     return State(
         weights=blocked,
@@ -73,6 +73,16 @@ def load(
         view_weights=view_weights,
         n_edges=n_edges,
     )
+
+
+def _total(view_weights: Vector, judged: NDArray[Any], dtype: np.dtype[Any]) -> EdgeArray:
+    """Return the total weight of the views on each edge."""
+    if dtype == np.float64:
+        return np.asarray(view_weights @ judged)
+    total = np.zeros(judged.shape[1], dtype=dtype)
+    for weight, row in zip(view_weights, judged, strict=True):
+        total += dtype.type(weight) * row  # a product of vectors would make a copy in double precision
+    return total
 
 
 def start(state: State, scales: Vector) -> Sums:

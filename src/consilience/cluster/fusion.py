@@ -385,9 +385,9 @@ _PARAMETERS = """
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are found. "exact" looks at all pairs. "approximate" looks for them in the regions
         around a sample, as far as it takes to find a share of them that is measured beforehand: 99 % up to
-        10,000 samples, 98 % at 100,000, falling to 91 % at a million; by other metrics than Euclidean, cosine and correlation
-        it is exact. "auto" is exact below 20,000 samples, and then approximate where that is estimated to
-        cost less. What was done, and the recall on a sample, is in `neighbor_searches_`.
+        10,000 samples, 98 % at 100,000, falling to 91 % at a million; by other metrics than Euclidean, cosine
+        and correlation it is exact. "auto" is exact below 20,000 samples, and then approximate where that is
+        estimated to cost less. What was done, and the recall on a sample, is in `neighbor_searches_`.
     backend : {"numba", "numpy"}, default="numba"
         Who does the passes over the edges; "numpy" is the slow, readable one.
     n_jobs : int, default=None

@@ -153,10 +153,11 @@ def pose(
     if trust is not None:
         trust = _check_trust(trust, seen, weights, names, overwrite)
         seen = trust > 0
-        trust = None if np.array_equal(trust, seen) else trust
-    if seen is not None:
-        weights = np.where(seen, weights, weights.dtype.type(0))
-        seen = None if seen.all() else seen
+        trust = None if _is_all_or_nothing(trust) else trust
+    if seen is not None and seen.all():
+        seen = None
+    elif seen is not None:
+        weights, overwrite = np.where(seen, weights, weights.dtype.type(0)), True
     _check_edge_weights(weights, names)
     # The largest weight is taken out first: sums of very large or small numbers may not be finite.
     largest = weights.max(axis=1, keepdims=True)
@@ -206,14 +207,20 @@ def _check_trust(
                 f"View {name!r} has the trust {row[edge]} at edge {edge}; trust must be from 0 to 1."
             )
     result: EdgeArray = given.astype(weights.dtype, order="C", copy=not overwrite)
-    result[result < LEAST_TRUST] = 0
-    if not result.any(axis=0).all():
+    if result.min() < LEAST_TRUST:
+        result[result < LEAST_TRUST] = 0
+    if result.min() == 0 and not result.any(axis=0).all():
         edge = int(np.argmin(result.any(axis=0)))
         raise ValueError(
             f"On edge {edge} no view that has seen it has any trust (below {LEAST_TRUST:g} counts as 0); "
             "give one of them some, or leave the edge out of the edge set."
         )
     return result
+
+
+def _is_all_or_nothing(trust: EdgeArray) -> bool:
+    """Say whether trust is 0 or 1 everywhere; most often the first edges tell."""
+    return all(bool(np.isin(part, (0, 1)).all()) for part in (trust[:, :1000], trust))
 
 
 def _check_edge_weights(weights: EdgeArray, names: Sequence[str]) -> None:
