@@ -444,7 +444,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {value!r:.40}")
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__} {value!r:.24}")
 def test_a_value_comes_back_as_it_was(value, tmp_path):
     archive = Archive(tmp_path)
     archive.write(value)
