@@ -64,7 +64,7 @@ def _symmetric(other: np.ndarray, weights: np.ndarray) -> sparse.csr_array:
     n, k = other.shape
     half = sparse.csr_array((weights.ravel(), (np.repeat(np.arange(n), k), other.ravel())), shape=(n, n))
     graph = sparse.csr_array(half + half.T)
-    graph.setdiag(0)
+    graph = sparse.csr_array(graph - sparse.diags(graph.diagonal()))
     graph.eliminate_zeros()
     return graph
 

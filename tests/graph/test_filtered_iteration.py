@@ -50,7 +50,7 @@ def planted(n, n_classes, k, crossing, seed=0, sizes=None):
     weights = rng.random((n, k)) + 0.2
     half = sparse.csr_array((weights.ravel(), (np.repeat(np.arange(n), k), other.ravel())), shape=(n, n))
     graph = symmetric(half)
-    graph.setdiag(0)
+    graph = sparse.csr_array(graph - sparse.diags(graph.diagonal()))
     graph.eliminate_zeros()
     return graph
 
