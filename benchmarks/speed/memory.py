@@ -15,52 +15,30 @@ import json
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from consilience import memory_estimate
+from consilience.cluster import systems
+from consilience.memory import in_units
+
 from .data import DIMENSIONS, N_CLASSES, blobs
+from .measure import memory_status, stage_peaks
 
 SYSTEMS = ("SGF", "DGF", "Average")
 
 
-def status(field: str) -> int:
-    """Return a field of /proc/self/status in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field + ":"))
-
-
-def reset_peak() -> None:
-    """Let VmHWM begin anew from what is held now."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def measure(n: int, system: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Fit in this process; return the most that it held in each stage, in bytes."""
-    from consilience.cluster import systems
-    from consilience.cluster.progress import Progress
-
-    peaks: dict[str, int] = {}
-    plain = Progress.stage
-
-    @contextmanager
-    def watched(self: Progress, name: str, detail: str = "") -> Iterator[None]:
-        reset_peak()
-        with plain(self, name, detail):
-            yield
-        peaks[name] = max(peaks.get(name, 0), status("VmHWM"))
-
     model = systems()[system](n_clusters=N_CLASSES, random_state=0, **parameters)
     small = blobs(300, seed=1).views
     model.fit(small)  # compile first: that is memory, too, but not of the size of the data
-    libraries = status("VmRSS")
+    libraries = memory_status("VmRSS")
     views = blobs(n).views
-    held = status("VmRSS")
-    Progress.stage = watched  # type: ignore[method-assign]
-    with warnings.catch_warnings():
+    held = memory_status("VmRSS")
+    with stage_peaks() as peaks, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(views)
     return {
@@ -75,9 +53,6 @@ def measure(n: int, system: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 def show(n: int, system: str, parameters: dict[str, Any], measured: dict[str, Any]) -> None:
     """Print the estimate beside what was measured."""
-    from consilience import memory_estimate
-    from consilience.memory import in_units
-
     estimate = memory_estimate(
         n, DIMENSIONS, dtype=np.float32, n_clusters=N_CLASSES, system=system, **parameters
     )

@@ -3,6 +3,7 @@
 import tracemalloc
 from itertools import pairwise
 
+import numba as nb
 import numpy as np
 import pytest
 from scipy import sparse
@@ -177,6 +178,15 @@ def test_the_sketch_keeps_products_about_and_is_always_the_same():
     np.testing.assert_allclose(one.sketch.toarray(), other.sketch.toarray(), rtol=1e-5, atol=1e-6)
     true, found = ((rows @ rows.T).toarray() for rows in (one.x, one.sketch))
     assert np.abs(found - true).mean() < 0.1 * true.diagonal().mean()
+
+
+def test_no_bytes_for_another_processor(monkeypatch):
+    byte_products.supported.cache_clear()
+    monkeypatch.setattr(nb.config, "CPU_NAME", "generic", raising=False)
+    try:
+        assert not byte_products.supported()
+    finally:
+        byte_products.supported.cache_clear()
 
 
 @pytest.mark.skipif(not byte_products.supported(), reason="the processor does not multiply bytes")

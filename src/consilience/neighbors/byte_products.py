@@ -21,12 +21,16 @@ from llvmlite import ir
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from .lanes import spread
+
 PANEL, GROUP = 16, 8  # rows of a panel, and of the other side
 
 
 @lru_cache(maxsize=1)
 def supported() -> bool:
     """Say whether the processor has the instruction, and Numba may use it."""
+    if getattr(nb.config, "CPU_NAME", None) or getattr(nb.config, "CPU_FEATURES", None):
+        return False  # Numba was told to compile for another processor
     features = llvm.get_host_cpu_features()
     return bool(features.get("avx512vnni") and features.get("avx512f") and features.get("avx512bw"))
 
@@ -39,73 +43,89 @@ def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.uint8]:
     return memory[offset : offset + size].reshape(shape)
 
 
+_WORD, _FLOAT = ir.IntType(32), ir.FloatType()
+_SUMS, _PRODUCTS = ir.VectorType(_WORD, PANEL), ir.VectorType(_FLOAT, PANEL)
+
+
+def _at(builder, base, offset, kind):
+    """Return a pointer to so many bytes after an address."""
+    return builder.inttoptr(builder.add(base, offset), kind.as_pointer())
+
+
+def _add_up(builder, begin, depth, terms):
+    """Repeat ``sums = terms(step, sums)`` for all steps below the depth; return the last sums.
+
+    Sums are variables of the loop, so that they stay in registers.
+    """
+    before = builder.block
+    body, end = builder.append_basic_block("body"), builder.append_basic_block("end")
+    builder.branch(body)
+    builder.position_at_end(body)
+    step = builder.phi(depth.type)
+    step.add_incoming(ir.Constant(depth.type, 0), before)
+    sums = [builder.phi(_SUMS) for _ in begin]
+    new = terms(step, sums)
+    following = builder.add(step, ir.Constant(depth.type, 1))
+    step.add_incoming(following, builder.block)
+    for one, first, later in zip(sums, begin, new, strict=True):
+        one.add_incoming(first, before)
+        one.add_incoming(later, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, depth), body, end)
+    builder.position_at_end(end)
+    return new
+
+
 def _loop_over_panels(n_panels: int) -> Any:
-    """Return an intrinsic that multiplies 8 rows with one or two panels."""
+    """Return an intrinsic that multiplies 8 rows with one or two panels: see `multiply_panels`."""
+    blocks = [(r, p) for r in range(GROUP) for p in range(n_panels)]
+
+    def generate(context, builder, signature, arguments):
+        rows, stride, starts, panels, depth, out, width = arguments
+        multiply_and_add = builder.module.declare_intrinsic(
+            "llvm.x86.avx512.vpdpbusd.512", (), ir.FunctionType(_SUMS, [_SUMS] * 3)
+        )
+
+        def times(value, factor):
+            return builder.mul(value, ir.Constant(depth.type, factor))
+
+        def terms(step, sums):
+            size = times(depth, 64)
+            columns = [
+                builder.load(
+                    _at(builder, panels, builder.add(times(step, 64), times(size, p)), _SUMS), align=64
+                )
+                for p in range(n_panels)
+            ]
+            fours = [
+                spread(
+                    builder,
+                    builder.load(
+                        _at(builder, rows, builder.add(times(step, 4), times(stride, r)), _WORD), align=4
+                    ),
+                )
+                for r in range(GROUP)
+            ]
+            return [
+                builder.call(multiply_and_add, [sums[i], columns[p], fours[r]])
+                for i, (r, p) in enumerate(blocks)
+            ]
+
+        first = [
+            spread(
+                builder, builder.load(_at(builder, starts, ir.Constant(depth.type, 4 * r), _WORD), align=4)
+            )
+            for r in range(GROUP)
+        ]
+        sums = _add_up(builder, [first[r] for r, _ in blocks], depth, terms)
+        for (r, p), one in zip(blocks, sums, strict=True):
+            place = builder.add(times(width, 4 * r), ir.Constant(depth.type, 4 * PANEL * p))
+            builder.store(builder.sitofp(one, _PRODUCTS), _at(builder, out, place, _PRODUCTS), align=4)
+        return context.get_dummy_value()
 
     @intrinsic
     def multiply(typingctx, rows, stride, starts, panels, depth, out, width):
         address, number = nb.types.uintp, nb.types.intp
-        signature = nb.types.void(address, number, address, address, number, address, number)
-
-        def generate(context, builder, signature, arguments):
-            rows, stride, starts, panels, depth, out, width = arguments
-            word = ir.IntType(32)
-            ints, floats = ir.VectorType(word, PANEL), ir.VectorType(ir.FloatType(), PANEL)
-            index = depth.type
-            dot = builder.module.declare_intrinsic(
-                "llvm.x86.avx512.vpdpbusd.512", (), ir.FunctionType(ints, [ints] * 3)
-            )
-            undefined = ir.Constant(ints, ir.Undefined)
-            zeros = ir.Constant(ints, [0] * PANEL)
-
-            def at(base, offset, kind):
-                return builder.inttoptr(builder.add(base, offset), kind.as_pointer())
-
-            def spread(value):
-                one = builder.insert_element(undefined, value, ir.Constant(word, 0))
-                return builder.shuffle_vector(one, undefined, zeros)
-
-            def constant(value):
-                return ir.Constant(index, value)
-
-            before = builder.block
-            begin = [spread(builder.load(at(starts, constant(4 * r), word), align=4)) for r in range(GROUP)]
-            body, end = builder.append_basic_block("body"), builder.append_basic_block("end")
-            builder.branch(body)
-            builder.position_at_end(body)
-            step = builder.phi(index)
-            step.add_incoming(constant(0), before)
-            sums = [[builder.phi(ints) for _ in range(n_panels)] for _ in range(GROUP)]
-            for r in range(GROUP):
-                for p in range(n_panels):
-                    sums[r][p].add_incoming(begin[r], before)
-            offset = builder.mul(step, constant(64))
-            size = builder.mul(depth, constant(64))
-            columns = []
-            for p in range(n_panels):
-                place = builder.add(offset, builder.mul(size, constant(p)))
-                columns.append(builder.load(at(panels, place, ints), align=64))
-            four = builder.mul(step, constant(4))
-            new = []
-            for r in range(GROUP):
-                place = builder.add(four, builder.mul(stride, constant(r)))
-                value = spread(builder.load(at(rows, place, word), align=4))
-                new.append([builder.call(dot, [sums[r][p], columns[p], value]) for p in range(n_panels)])
-            following = builder.add(step, constant(1))
-            here = builder.block
-            step.add_incoming(following, here)
-            for r in range(GROUP):
-                for p in range(n_panels):
-                    sums[r][p].add_incoming(new[r][p], here)
-            builder.cbranch(builder.icmp_signed("<", following, depth), body, end)
-            builder.position_at_end(end)
-            for r in range(GROUP):
-                for p in range(n_panels):
-                    place = builder.add(builder.mul(width, constant(4 * r)), constant(4 * PANEL * p))
-                    builder.store(builder.sitofp(new[r][p], floats), at(out, place, floats), align=4)
-            return context.get_dummy_value()
-
-        return signature, generate
+        return nb.types.void(address, number, address, address, number, address, number), generate
 
     return multiply
 
@@ -132,25 +152,10 @@ def multiply_panels(rows, starts, panels, first, last, out):
     size = 64 * depth
     a, s, b, o = rows.ctypes.data, starts.ctypes.data, panels.ctypes.data, out.ctypes.data
     for p in range(first, last, 2):
-        column = o + 4 * 16 * (p - first)
-        for r in range(0, len(rows), 8):
+        for r in range(0, len(rows), GROUP):
+            row, start, panel = np.uintp(a + r * stride), np.uintp(s + 4 * r), np.uintp(b + p * size)
+            place = np.uintp(o + 4 * (r * width + PANEL * (p - first)))
             if p + 1 < last:
-                _two_panels(
-                    np.uintp(a + r * stride),
-                    stride,
-                    np.uintp(s + 4 * r),
-                    np.uintp(b + p * size),
-                    depth,
-                    np.uintp(column + 4 * r * width),
-                    width,
-                )
+                _two_panels(row, stride, start, panel, depth, place, width)
             else:
-                _one_panel(
-                    np.uintp(a + r * stride),
-                    stride,
-                    np.uintp(s + 4 * r),
-                    np.uintp(b + p * size),
-                    depth,
-                    np.uintp(column + 4 * r * width),
-                    width,
-                )
+                _one_panel(row, stride, start, panel, depth, place, width)

@@ -112,25 +112,21 @@ class DenseSpace:
 
     def on_edges(self, edges: Edges, known: Lists | None = None) -> Floats:
         """Return squared distances on the edges; those in lists that are known are not measured again."""
-        if known is None:
-            return self._on_edges(self.x, self.blank, edges)
-        out = np.empty(len(edges.indices))
-        x = self.x, self.blank, edges.indptr, edges.indices, known.nearest, known.squares
-        threads.for_ranges(
-            lambda a, b: region_kernels.edge_squares_known(*x, a, b, out), len(self.x), grain=256
-        )
-        return _half_squared(out) if self.cosine else out
+        return self._on_edges(self.x, self.blank, edges, known)
 
-    def _on_edges(self, x: Floats, blank: NDArray[np.bool_], edges: Edges) -> Floats:
+    def _on_edges(
+        self, x: Floats, blank: NDArray[np.bool_], edges: Edges, known: Lists | None = None
+    ) -> Floats:
         """Return squared distances on edges from these rows to those of the space."""
         out = np.empty(len(edges.indices))
-        threads.for_ranges(
-            lambda a, b: kernels.edge_squares_dense(
-                x, blank, self.x, self.blank, edges.indptr, edges.indices, a, b, out
-            ),
-            len(x),
-            grain=256,
+        known = Lists.empty(len(x)) if known is None else known
+        parts = (
+            (x, blank),
+            (self.x, self.blank),
+            (edges.indptr, edges.indices),
+            (known.nearest, known.squares),
         )
+        threads.for_ranges(lambda a, b: kernels.edge_squares_dense(*parts, a, b, out), len(x), grain=256)
         return _half_squared(out) if self.cosine else out
 
     def mean_over_pairs(self) -> float:
@@ -249,29 +245,21 @@ class SparseSpace:
 
     def on_edges(self, edges: Edges, known: Lists | None = None) -> Floats:
         """Return squared distances on the edges; those in lists that are known are not measured again."""
-        if known is None:
-            return self._on_edges(self.x, self.blank, edges)
-        out = np.empty(len(edges.indices))
-        x = self.x.data, self.x.indices, self.x.indptr, self.blank
-        lists = edges.indptr, edges.indices, known.nearest, known.squares
-        threads.for_ranges(
-            lambda a, b: region_kernels.edge_squares_known_sparse(*x, *lists, a, b, out),
-            self.x.shape[0],
-            grain=256,
-        )
-        return _half_squared(out) if self.cosine else out
+        return self._on_edges(self.x, self.blank, edges, known)
 
-    def _on_edges(self, x: sparse.csr_array, blank: NDArray[np.bool_], edges: Edges) -> Floats:
+    def _on_edges(
+        self, x: sparse.csr_array, blank: NDArray[np.bool_], edges: Edges, known: Lists | None = None
+    ) -> Floats:
         """Return squared distances on edges from these rows to those of the space."""
-        rows, among = ((one.data, one.indices, one.indptr) for one in (x, self.x))
         out = np.empty(len(edges.indices))
-        threads.for_ranges(
-            lambda a, b: kernels.edge_squares_sparse(
-                rows, blank, among, self.blank, edges.indptr, edges.indices, a, b, out
-            ),
-            x.shape[0],
-            grain=256,
+        known = Lists.empty(x.shape[0]) if known is None else known
+        parts = (
+            (x.data, x.indices, x.indptr, blank),
+            (self.x.data, self.x.indices, self.x.indptr, self.blank),
+            (edges.indptr, edges.indices),
+            (known.nearest, known.squares),
         )
+        threads.for_ranges(lambda a, b: kernels.edge_squares_sparse(*parts, a, b, out), x.shape[0], grain=256)
         return _half_squared(out) if self.cosine else out
 
     def mean_over_pairs(self) -> float:

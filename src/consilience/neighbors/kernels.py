@@ -138,26 +138,55 @@ def mark_largest(indptr, values, k, first, last, kept):
 
 
 @_njit
-def edge_squares_dense(x, x_blank, y, y_blank, indptr, indices, first, last, out):
-    """Squared differences on the edges of the rows [first, last) of x to rows of y."""
+def edge_squares_dense(rows, among, edges, known, first, last, out):
+    """Squared differences on the edges of the rows [first, last) to rows of `among`.
+
+    Parameters
+    ----------
+    rows, among : tuple
+        The rows, and which of them have no direction.
+    edges : tuple
+        (indptr, indices).
+    known : tuple
+        Lists of the other ends of some edges of each row, and what is known of these; the lists may be empty.
+    """
+    (x, x_blank), (y, y_blank), (indptr, indices), (listed, squares) = rows, among, edges, known
     for i in range(first, last):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            out[p] = 2.0 if x_blank[i] or y_blank[j] else squared_difference(x, i, y, j)
+            slot = place_of(j, listed[i])
+            if slot >= 0:
+                out[p] = squares[i, slot]
+            elif x_blank[i] or y_blank[j]:
+                out[p] = 2.0
+            else:
+                out[p] = squared_difference(x, i, y, j)
 
 
 @_njit
-def edge_squares_sparse(rows, blank, among, among_blank, indptr, indices, first, last, out):
-    """Squared differences on the edges of the rows [first, last), of features in CSR form."""
-    data, columns, starts = rows
-    y_data, y_columns, y_starts = among
+def edge_squares_sparse(rows, among, edges, known, first, last, out):
+    """Squared differences on edges, as above, of features in CSR form: (data, indices, indptr, blank)."""
+    (data, columns, starts, blank), (y_data, y_columns, y_starts, y_blank) = rows, among
+    (indptr, indices), (listed, squares) = edges, known
     for i in range(first, last):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            if blank[i] or among_blank[j]:
+            slot = place_of(j, listed[i])
+            if slot >= 0:
+                out[p] = squares[i, slot]
+            elif blank[i] or y_blank[j]:
                 out[p] = 2.0
             else:
                 out[p] = sparse_squared_difference(data, columns, starts, i, y_data, y_columns, y_starts, j)
+
+
+@_njit
+def place_of(j, members):
+    """Return where in a list j is, -1 if nowhere."""
+    for slot in range(len(members)):
+        if members[slot] == j:
+            return slot
+    return -1
 
 
 @_njit

@@ -22,7 +22,8 @@ def _vector(builder, address):
     return builder.load(builder.inttoptr(address, kind.as_pointer()), align=4)
 
 
-def _spread(builder, value):
+def spread(builder, value):
+    """Return a vector of 16 times the same value."""
     kind = ir.VectorType(value.type, LANES)
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(
@@ -43,7 +44,7 @@ def bits_within(typingctx, products, squares, limit):
         products, squares, limit = arguments
         twice = _vector(builder, products)
         apart = builder.fsub(_vector(builder, squares), builder.fadd(twice, twice))
-        return _bits(builder, builder.fcmp_ordered("<=", apart, _spread(builder, limit)))
+        return _bits(builder, builder.fcmp_ordered("<=", apart, spread(builder, limit)))
 
     return signature, generate
 
@@ -57,9 +58,9 @@ def bits_near(typingctx, products, squares, limits, square, limit):
     def generate(context, builder, signature, arguments):
         products, squares, limits, square, limit = arguments
         twice = _vector(builder, products)
-        sums = builder.fadd(_vector(builder, squares), _spread(builder, square))
+        sums = builder.fadd(_vector(builder, squares), spread(builder, square))
         apart = builder.fsub(sums, builder.fadd(twice, twice))
-        one = builder.fcmp_ordered("<=", apart, _spread(builder, limit))
+        one = builder.fcmp_ordered("<=", apart, spread(builder, limit))
         other = builder.fcmp_ordered("<=", apart, _vector(builder, limits))
         return _bits(builder, builder.or_(one, other))
 

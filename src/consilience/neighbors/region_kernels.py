@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from .kernels import insert, sparse_squared_difference, squared_difference
+from .kernels import insert, place_of, sparse_squared_difference, squared_difference
 from .lanes import LANES, bits_near, bits_within, lowest_bit
 
 _njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
@@ -216,13 +216,19 @@ def _improve(distance, index, d, j):
     distance[place], index[place] = d, j
 
 
+@nb.njit(inline="always")
+def _byte(value, step):
+    """Return a value in steps, rounded to what a byte can hold."""
+    return np.int32(np.rint(min(max(value / step, np.float32(-127)), np.float32(127))))
+
+
 @_njit
 def round_rows(x, step, rows, starts):
     """Round rows to bytes, and set what their products with panels begin with."""
     for i in range(len(x)):
         total = 0
         for f in range(x.shape[1]):
-            value = np.int32(np.rint(min(max(x[i, f] / step, np.float32(-127)), np.float32(127))))
+            value = _byte(x[i, f], step)
             rows[i, f] = value
             total += value
         starts[i] = -128 * total
@@ -238,7 +244,7 @@ def quantize_rows(x, order, step, first, last, rows, starts, panels, squares):
         panel, lane = place // 16, place % 16
         total, square = 0, 0
         for f in range(x.shape[1]):
-            value = np.int32(np.rint(min(max(x[order[place], f] / step, np.float32(-127)), np.float32(127))))
+            value = _byte(x[order[place], f], step)
             rows[place, f], panels[panel, f // 4, lane, f % 4] = value, value + 128
             total, square = total + value, square + value * value
         starts[place] = -128 * total
@@ -298,55 +304,13 @@ def list_first_of_far(data, indices, indptr, blank, first, last, nearest, square
             if nearest[i, slot] != i:
                 count = insert(distance, members, count, k, squares[i, slot], nearest[i, slot])
         for j in range(min(len(blank), _TRIES * k)):
-            if j != i and _place(members[:count], j) < 0:
+            if j != i and place_of(j, members[:count]) < 0:
                 d = 2.0 if blank[j] else sparse_squared_difference(*x, i, *x, j)
                 count = insert(distance, members, count, k, d, j)
         for slot in range(count):
             j = members[slot]
             nearest[i, slot] = j
             squares[i, slot] = 2.0 if blank[j] else sparse_squared_difference(*x, i, *x, j)
-
-
-@_njit
-def edge_squares_known(x, blank, indptr, indices, nearest, squares, first, last, out):
-    """Squared differences on the edges of the rows [first, last), those in the lists taken from there."""
-    for i in range(first, last):
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            slot = _place(nearest[i], j)
-            if slot >= 0:
-                out[p] = squares[i, slot]
-            elif blank[i] or blank[j]:
-                out[p] = 2.0
-            else:
-                out[p] = squared_difference(x, i, x, j)
-
-
-@_njit
-def edge_squares_known_sparse(
-    data, columns, starts, blank, indptr, indices, nearest, squares, first, last, out
-):
-    """Squared differences on the edges, as above, of features in CSR form."""
-    x = data, columns, starts
-    for i in range(first, last):
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            slot = _place(nearest[i], j)
-            if slot >= 0:
-                out[p] = squares[i, slot]
-            elif blank[i] or blank[j]:
-                out[p] = 2.0
-            else:
-                out[p] = sparse_squared_difference(*x, i, *x, j)
-
-
-@_njit
-def _place(members, j):
-    """Return where in a list j is, -1 if nowhere."""
-    for slot in range(len(members)):
-        if members[slot] == j:
-            return slot
-    return -1
 
 
 @_njit

@@ -316,6 +316,11 @@ class Lists:
     squares: Floats
 
     @classmethod
+    def empty(cls, n: int) -> Lists:
+        """Return lists of nobody."""
+        return cls(np.empty((n, 0), dtype=np.int32), np.empty((n, 0)))
+
+    @classmethod
     def unfilled(cls, n: int, k: int, blank: NDArray[np.bool_]) -> Lists:
         """Return lists to be filled in, but for samples without a direction: all others are equally far."""
         nearest, squares = np.empty((n, k), dtype=np.int32), np.zeros((n, k))

@@ -168,7 +168,7 @@ def _rows_at_once(n_columns: int) -> int:
     return max(16, _TILE // n_columns)
 
 
-def _for_blocks(work: Callable[[int, int], None], n: int, size: int, *, told: bool = False) -> None:
+def _for_blocks(work: Callable[[int, int], None], n: int, size: int) -> None:
     """Call ``work(start, stop)`` on blocks of rows that are the same however many threads there are.
 
     A product of matrices may differ in the last digit if it is taken over other blocks.
@@ -179,7 +179,7 @@ def _for_blocks(work: Callable[[int, int], None], n: int, size: int, *, told: bo
             work(size * block, min(n, size * (block + 1)))
 
     with threads.libraries_on_one_thread():
-        threads.for_ranges(run, -(-n // size), told=told)
+        threads.for_ranges(run, -(-n // size))
 
 
 @dataclass(frozen=True, eq=False)
