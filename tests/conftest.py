@@ -13,6 +13,9 @@ has none.
 CONSILIENCE_DATA      public multi-view data sets (.mat, .npz)
 CONSILIENCE_GOLDEN    outputs of the authors' own programs on some of them (.npz, .csv)
 ====================  ==================================================================
+
+Drawn examples (Hypothesis) are the same in every run, so that a run can be repeated;
+`--hypothesis-profile=explore` draws others.
 """
 
 import os
@@ -20,7 +23,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from scipy import io, sparse
+
+settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("explore", derandomize=False, deadline=None, print_blob=True)
+settings.load_profile("repeatable")
 
 
 def _folder(variable):

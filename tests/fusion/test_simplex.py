@@ -151,6 +151,14 @@ def test_a_saddle_is_left_behind_in_one_step():
     np.testing.assert_allclose(x, [0.5, 0.0, 0.5], atol=1e-12)
 
 
+def test_a_valley_is_followed_to_its_end():
+    # The second and third coordinate have no curvature and nearly the same slope: the system of that face is
+    # singular, and Frank-Wolfe steps alone shift weight from one to the other for ever.
+    hessian, linear = np.diag([2.0, 0.0, 0.0]), np.array([1.0, 2.0**-15, 0.0])
+    x = minimize_on_simplex(hessian, linear, np.eye(3)[2], max_iter=20)
+    np.testing.assert_allclose(x, [0.5 - 2.0**-16, 0.5 + 2.0**-16, 0.0], rtol=0, atol=1e-15)
+
+
 @given(indefinite_programs())
 @settings(max_examples=300, deadline=None)
 def test_indefinite_programs_end_at_a_stationary_point(program):

@@ -13,6 +13,8 @@ paper                    here
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -119,28 +121,61 @@ def _minimize_on_face(
     None if that is no better than the point.
     """
     inside = np.flatnonzero(support)
-    count = len(inside)
-    # Bordered system: gradient equal to a common multiplier on the face, coordinates summing to 1.
+    gradient = hessian @ point - linear
+    for aim in _aims(hessian[np.ix_(inside, inside)], linear[inside], point[inside]):
+        candidate = np.zeros_like(point)
+        candidate[inside] = aim
+        if np.any(aim <= 0):
+            candidate = _as_far_as_the_face_reaches(point, candidate)
+        change = candidate - point
+        if change @ hessian @ change < 0 and gradient @ change > 0:
+            # It is a saddle: the farther from it along this line, the better.
+            candidate = _as_far_as_the_face_reaches(point, point - change)
+            change = candidate - point
+        if gradient @ change + 0.5 * (change @ hessian @ change) < 0:
+            return candidate
+    return None
+
+
+def _aims(hessian: Matrix, linear: Vector, point: Vector) -> Iterator[Vector]:
+    """Yield where on a face to go from a point inside it, the better place first."""
+    stationary = _stationary_point(hessian, linear)
+    if stationary is not None:
+        yield stationary
+    yield point + _way_down(hessian, hessian @ point - linear)
+
+
+def _stationary_point(hessian: Matrix, linear: Vector) -> Vector | None:
+    """Return where the gradient is the same in all coordinates and these sum to 1; None if not one point."""
+    count = len(linear)
     border = np.abs(hessian).max() or 1.0
     system = np.full((count + 1, count + 1), border)
-    system[:count, :count] = hessian[np.ix_(inside, inside)]
+    system[:count, :count] = hessian
     system[count, count] = 0.0
     try:
-        solution = np.linalg.solve(system, np.append(linear[inside], border))[:count]
+        solution = np.linalg.solve(system, np.append(linear, border))[:count]
     except np.linalg.LinAlgError:
         return None
     # The coordinates sum to 1 unless the system is as good as singular.
     if not np.all(np.isfinite(solution)) or not 0.5 < solution.sum() < 2.0:
         return None
-    candidate = np.zeros_like(point)
-    candidate[inside] = solution / solution.sum()
-    if np.any(candidate[inside] <= 0):
-        candidate = _as_far_as_the_face_reaches(point, candidate)
-    change = candidate - point
-    if change @ hessian @ change < 0:
-        # It is a saddle: the farther from it along this line, the better.
-        candidate = _as_far_as_the_face_reaches(point, point - change)
-        change = candidate - point
-    gradient = hessian @ point - linear
-    gain = gradient @ change + 0.5 * (change @ hessian @ change)
-    return candidate if gain < 0 else None
+    return np.asarray(solution / solution.sum())
+
+
+def _way_down(hessian: Matrix, gradient: Vector) -> Vector:
+    """Return a step that keeps the sum and lowers a face whose stationary point is lost in rounding.
+
+    Such a face has directions without curvature. Where one of them slopes, the step leads down along them and
+    out of the simplex; otherwise to the nearest stationary point.
+    """
+    count = len(gradient)
+    centred = np.eye(count) - 1.0 / count
+    curvatures, basis = np.linalg.eigh(centred @ hessian @ centred)
+    slopes = basis.T @ (centred @ gradient)
+    rounding = 4 * count * np.finfo(float).eps
+    flat = np.abs(curvatures) <= rounding * np.abs(hessian).max()
+    sloping = flat & (np.abs(slopes) > rounding * np.abs(gradient).max())
+    if np.any(sloping):
+        step = centred @ (basis[:, sloping] @ slopes[sloping])
+        return np.asarray(-(count + 1) / np.abs(step).max() * step)
+    return np.asarray(-(centred @ (basis[:, ~flat] @ (slopes[~flat] / curvatures[~flat]))))
