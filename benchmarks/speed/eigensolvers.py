@@ -149,7 +149,7 @@ class _Begun(FilteredIteration):
 
     def _fill_up(self) -> None:
         if self._start is not None:
-            self._block, self._start = np.ascontiguousarray(self._start[:, : self._width]), None
+            self._block, self._start = np.ascontiguousarray(self._start[self._order, : self._width]), None
             self._image = np.empty_like(self._block)
             self._rayleigh_ritz()
         super()._fill_up()

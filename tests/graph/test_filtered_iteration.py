@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from consilience import threads
-from consilience.graph import eigenvectors
+from consilience.graph import eigenvectors, reordering
 from consilience.graph import filtered_iteration as module
 from consilience.graph.eigenvectors import EigensolverError, smallest_eigenvectors
 from consilience.graph.filtered_iteration import FilteredIteration
@@ -116,13 +116,23 @@ GRAPHS = {
 }
 
 
+@pytest.fixture(params=["in the given order", "in its own order"])
+def order(request, monkeypatch):
+    """Let the block be small enough for the cache, or not."""
+    if request.param == "in its own order":
+        monkeypatch.setattr(module, "_CACHE", 0)
+        monkeypatch.setattr(reordering, "_APART", 20)
+
+
 @pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.usefixtures("order")
 def test_hard_graphs(name):
     make, n_wanted = GRAPHS[name]
     assert_right(make(), n_wanted)
 
 
 @pytest.mark.parametrize("name", ["classes and more", "identical components", "ring"])
+@pytest.mark.usefixtures("order")
 def test_double_precision_below_the_tolerance_of_single(name):
     make, n_wanted = GRAPHS[name]
     assert_right(make(), n_wanted, tol=1e-10)

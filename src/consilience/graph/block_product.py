@@ -51,7 +51,7 @@ class BlockProduct:
         self.n_rows = int(matrix.shape[0])
         self._indptr = matrix.indptr.astype(np.int64, copy=False)
         self._indices = matrix.indices.astype(np.int32, copy=False)
-        self._values = matrix.data.astype(np.float64, copy=False)
+        self._values = matrix.data
 
     def __call__(self, x: Block) -> Block:
         """Return ``M x``."""

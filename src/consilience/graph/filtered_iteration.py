@@ -35,7 +35,9 @@ from .block_product import (
     squared_residuals,
     turned,
 )
+from .reordering import neighborly_order, reordered
 
+_CACHE = 32 << 20  # bytes of a block that a processor keeps at hand
 _LANCZOS_STEPS = 12
 _ROWS, _COLUMNS = 8192, 32  # that are copied, or checked, together
 _FIRST_DEGREES = (8, 10)  # before the eigenvalues are known well enough to tell the degree
@@ -89,7 +91,7 @@ class FilteredIteration:
         tol: float,
         rng: np.random.Generator,
     ) -> None:
-        self._product, self._null, self._rng = BlockProduct(matrix), known, rng
+        self._null, self._rng = known, rng
         self._tol, self._n_wanted = tol, int(n_wanted)
         self._real: type[np.float32] | type[np.float64] = np.float32 if tol >= _SINGLE else np.float64
         self.n_products = 0
@@ -97,7 +99,12 @@ class FilteredIteration:
         # line of the cache would cost as much as the whole.
         width = -(-(self._n_wanted + max(4, self._n_wanted // 5)) // 16) * 16
         self._width = min(width, len(known) - known.shape[1])
-        self._known = known.astype(self._real)  # and what is locked, after it
+        # The block is in an order of its own if it is larger than the cache.
+        large = len(known) * self._width * np.dtype(self._real).itemsize > _CACHE
+        self._order = neighborly_order(matrix) if large else np.arange(len(known))
+        self._given = BlockProduct(matrix)
+        self._product = BlockProduct(reordered(matrix, self._order, self._real)) if large else self._given
+        self._known = known.astype(self._real)[self._order]  # and what is locked, after it
         self._known_values = np.ones(known.shape[1])
         self._low = self._lower_bound()
         self._n_rounds, self._high, self._margin = 0, -np.inf, 0.0
@@ -140,20 +147,21 @@ class FilteredIteration:
         """Return the wanted vectors, as far as they have come."""
         q = self._null.shape[1]
         values = np.append(self._known_values[q:], self._theta)
-        order = np.argsort(-values, kind="stable")[: self._n_wanted]
-        vectors = np.empty((self._product.n_rows, len(order)))
+        by_value = np.argsort(-values, kind="stable")[: self._n_wanted]
+        vectors = np.empty((self._product.n_rows, len(by_value)))
         for begin in range(0, len(vectors), _ROWS):  # not all at once: that would take the memory again
             rows = slice(begin, begin + _ROWS)
-            vectors[rows] = np.hstack([self._known[rows, q:], self._block[rows]])[:, order]
+            part = np.hstack([self._known[rows, q:], self._block[rows]])
+            vectors[self._order[rows]] = part[:, by_value]
         remove(vectors, self._null)
         # Orthonormal but for the rounding of single precision: now in double precision.
         factor = linalg.cholesky(inner(vectors, vectors))
         vectors = turned(vectors, linalg.solve_triangular(factor, np.eye(len(factor))))
-        values, residuals = np.empty((2, len(order)))
-        for begin in range(0, len(order), _COLUMNS):
+        values, residuals = np.empty((2, len(by_value)))
+        for begin in range(0, len(by_value), _COLUMNS):
             columns = slice(begin, begin + _COLUMNS)
             part = np.ascontiguousarray(vectors[:, columns])
-            image = self._product(part)
+            image = self._given(part)
             values[columns] = columns_inner(part, image)
             residuals[columns] = np.sqrt(squared_residuals(part, image, values[columns]))
         return Found(values, vectors, residuals)
