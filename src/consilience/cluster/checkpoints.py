@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..files import UNFINISHED
 from ..warned import kept_so_far, warn
 from .checkpoint_files import RECORD, RESULT, Record, fit_key, read_file, write_file
 from .run_folder import RunFolder
@@ -81,7 +82,7 @@ class Checkpoints:
         self.model, self._key = model, key
         self._folder = RunFolder(folder, f"consilience-{key[:24]}")
         self.path = self._folder.path
-        for scratch in self.path.glob(".*.part"):
+        for scratch in self.path.glob(UNFINISHED):
             scratch.unlink()  # of a run that was killed while it wrote
         self._n_stages = 0
         self._writes = True

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
+from ..files import checked_path
 from ..inspection import FusionHelp, inspect
 from ..inspection.report import write_report
-from ..inspection.report.writing import N_PAIRS, checked_path
+from ..inspection.report.writing import EXAMPLE, N_PAIRS
 from ..inspection.reporting import help_for
 from ..inspection.samples import check_rate
 from .fitting import collected_warnings, read_given
@@ -19,7 +20,7 @@ from .tables import show
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, fit, look at the fit from all sides and write the page."""
     try:
-        checked_path(arguments.out, arguments.force)
+        checked_path(arguments.out, arguments.force, EXAMPLE)
     except FileExistsError:
         raise ValueError(
             f"{arguments.out} exists already; pass --force to overwrite it, or another --out."

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cluster.progress import clock
+from ..files import put_in_place
 from ..reproduction import figures, findings, page
 from ..reproduction.definitions import Paper, load_paper
 from ..reproduction.experiments import EXPERIMENTS, Row
@@ -27,7 +28,6 @@ from ..reproduction.running import State, Workers
 from ..reproduction.running import run as run_pieces
 from ..reproduction.store import Store
 from ..reproduction.work import Laboratory
-from ..reproduction.writing import write_in_place
 from ..versions import versions
 from .output import write_json, write_table
 from .progress import Bar
@@ -85,7 +85,8 @@ def _open_store(out: Path, protocol: str, found: Found, plan: Plan, facts: dict[
     marker = store.folder / MARKER
     if not marker.exists():
         note = f"{protocol}\nResults of consilience reproduce, one file each; it goes on from these.\n"
-        write_in_place(marker, lambda path: path.write_text(note, encoding="utf-8"))
+        with put_in_place(marker) as scratch:
+            scratch.write_text(note, encoding="utf-8")
     store.tidy()
     return store
 
@@ -231,8 +232,10 @@ def _write_rows(out: Path, name: str, rows: list[Row]) -> None:
     flat = page.csv_rows(rows)
     header = list(dict.fromkeys(column for row in flat for column in row))
     cells = [[row.get(column, "") for column in header] for row in flat]
-    write_in_place(out / f"{name}.csv", lambda path: write_table(path, header, cells))
-    write_in_place(out / f"{name}.json", lambda path: write_json(path, rows))
+    with put_in_place(out / f"{name}.csv") as scratch:
+        write_table(scratch, header, cells)
+    with put_in_place(out / f"{name}.json") as scratch:
+        write_json(scratch, rows)
 
 
 def _tell(

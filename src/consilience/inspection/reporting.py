@@ -9,10 +9,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..cluster.fusion import GraphFusion
+from ..files import checked_path
 from .fusion_help import does_fusion_help
 from .helping.result import FusionHelp
 from .report import write_report
-from .report.writing import checked_path
+from .report.writing import EXAMPLE
 from .samples import check_rate
 from .subject import NOT_THESE, as_subject, check_labels, views_of
 
@@ -30,7 +31,7 @@ def report_on(
 ) -> Path:
     """Write the page about a fitted model; see its `report` method."""
     n = as_subject(model).n_samples
-    checked_path(Path(path), force)  # all that can be wrong, before the work
+    checked_path(path, force, EXAMPLE)  # all that can be wrong, before the work
     check_rate(fdr)
     if y is not None:
         check_labels(y, n, "y")

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..files import put_in_place
 from ..inspection.drawing import own_style
 from .definitions import Paper
 from .graph_figures import draw_affinity, draw_convergence, draw_sensitivity
 from .rows import Row
 from .score_figures import draw_2019, draw_scores, draw_untuned
 from .time_figures import draw_complexity, draw_eigengaps, draw_times
-from .writing import write_in_place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +72,5 @@ def save(figure: Figure, folder: Path, stem: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with own_style():
         for ending, metadata in _METADATA.items():
-            write_in_place(
-                folder / f"{stem}{ending}",
-                lambda path, metadata=metadata: figure.savefig(path, metadata=metadata),  # type: ignore[misc]
-            )
+            with put_in_place(folder / f"{stem}{ending}") as scratch:
+                figure.savefig(scratch, metadata=metadata)

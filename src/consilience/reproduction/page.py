@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..files import put_in_place
 from . import page_tables as show
 from .definitions import Paper, load_paper
 from .experiments import EXPERIMENTS
@@ -17,7 +18,6 @@ from .markup import link, paragraph, picture, section, table, whole_page
 from .rows import Row
 from .score_claims import COMPARABLE
 from .wording import FAILS, HOLDS, IN_PART, UNKNOWN, Tables, listed
-from .writing import write_in_place
 
 PICTURES = ("pixels", "labels", "truth")  # columns that hold thousands of numbers: for JSON only
 _SIGNS = {HOLDS: ("✓", "holds"), IN_PART: ("◐", "part"), FAILS: ("✗", "fails"), UNKNOWN: ("?", "unknown")}
@@ -142,7 +142,8 @@ def write(
         *(section(name, title, content) for name, (title, content) in sections.items()),
     ]
     content = whole_page("The paper's experiments, run again", parts)
-    write_in_place(path, lambda scratch: scratch.write_text(content, encoding="utf-8"))
+    with put_in_place(path) as scratch:
+        scratch.write_text(content, encoding="utf-8")
 
 
 def _banner(paper: Paper) -> str:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..files import UNFINISHED, put_in_place
 
 _OURS = re.compile(r"-[0-9a-f]{16}\.json$")
 _BEING_WRITTEN = 60.0  # seconds: whatever is half-written for longer than this has been left so
@@ -91,21 +90,12 @@ class Store:
             "failed": bool(failures(result)),
             "result": result,
         }
-        target = self.path(work)
-        handle, scratch = tempfile.mkstemp(prefix=".", suffix=".part", dir=self.folder)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(scratch, target)
-        except BaseException:
-            Path(scratch).unlink(missing_ok=True)
-            raise
+        with put_in_place(self.path(work)) as scratch:
+            scratch.write_text(json.dumps(content), encoding="utf-8")
 
     def tidy(self) -> None:
         """Remove what a killed process left half-written, and failures: they are worth another try."""
-        for scratch in self.folder.glob(".*.part"):
+        for scratch in self.folder.glob(UNFINISHED):
             if time.time() - scratch.stat().st_mtime > _BEING_WRITTEN:
                 scratch.unlink(missing_ok=True)
         for path in self.folder.glob("*.json"):

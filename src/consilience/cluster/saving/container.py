@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 
+from ...files import put_in_place
 from ...memory import available_bytes, in_units
 from .arrays import ArrayEntry, ArrayWriter, check_entry, member, read_array
 from .errors import ModelFileError
@@ -41,34 +41,11 @@ class Kind:
 MODEL = Kind("consilience model", 1, frozenset({"class", "parameters", "attributes"}))
 
 
-def checked_path(path: str | os.PathLike[str], force: bool) -> Path:
-    """Return the path if a file can be written there, or say in one line why not."""
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; name a file, such as {target / 'fit.consilience'}.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} into.")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"The folder {target.parent} cannot be written into.")
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} exists; pass force=True to replace it.")
-    return target
-
-
 @contextmanager
 def new_archive(target: Path) -> Iterator[zipfile.ZipFile]:
     """Give an archive to write into, under another name; put it in place when the block ends well."""
-    scratch = target.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        with scratch.open("xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                yield archive
-            file.flush()
-            os.fsync(file.fileno())  # what it replaces must not be gone before this is there
-        os.replace(scratch, target)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+    with put_in_place(target) as scratch, zipfile.ZipFile(scratch, "x", zipfile.ZIP_STORED) as archive:
+        yield archive
 
 
 def write_manifest(

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...files import checked_path
 from ...warned import warn
 from ..base import MultiviewClusterer
 from ..registry import systems
 from .arrays import ArrayWriter
 from .consistency import check_model
-from .container import ModelFile, checked_path, new_archive, write_manifest
+from .container import ModelFile, new_archive, write_manifest
 from .decoding import Decoder
 from .encoding import Encoder
 from .errors import ModelFileError
@@ -29,7 +30,7 @@ def save(model: MultiviewClusterer, path: str | os.PathLike[str], *, force: bool
             "name; pickle it instead."
         )
     check_is_fitted(model)
-    target = checked_path(path, force)
+    target = checked_path(path, force, "fit.consilience")
     parameters = model.get_params(deep=False)
     attributes = {key: value for key, value in sorted(vars(model).items()) if key not in parameters}
     if callable(parameters.get("callback")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ...files import checked_path, put_in_place
 from ...fusion import FusionResult
 from ...metrics import scores
 from ..helping.result import FusionHelp
@@ -22,6 +22,7 @@ from .page import make_page
 from .payload import make_payload
 
 N_PAIRS = 200
+EXAMPLE = "report.html"  # what a page might be called
 
 
 def write_report(
@@ -92,7 +93,7 @@ def write_report(
         raise TypeError("A report is about a fitted model with clusters; a FusionResult has none.")
     subject = as_subject(fitted, sample_names=sample_names)
     n = subject.n_samples
-    target = checked_path(Path(path), force)
+    target = checked_path(path, force, EXAMPLE)
     check_rate(fdr)
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title must be text, got {title!r}.")
@@ -114,29 +115,6 @@ def write_report(
         command=command,
     )
     page = make_page(content, make_payload(content))
-    _put_in_place(target, page.encode("utf-8", "replace"))
+    with put_in_place(target) as scratch:
+        scratch.write_bytes(page.encode("utf-8", "replace"))
     return target
-
-
-def checked_path(path: Path, force: bool) -> Path:
-    """Return the path if a file can be written there, or say in one line why not."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file, such as {path / 'report.html'}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"The folder {path.parent} cannot be written into.")
-    if path.exists() and not force:
-        raise FileExistsError(f"{path} exists; pass force=True to replace it.")
-    return path
-
-
-def _put_in_place(path: Path, data: bytes) -> None:
-    """Write a file under another name, then rename it: it is there as a whole or not at all."""
-    scratch = path.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        scratch.write_bytes(data)
-        os.replace(scratch, path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
