@@ -145,6 +145,20 @@ def test_figures_are_drawn(tmp_path):
     assert [path.stat().st_size > 10_000 for path in paths] == [True] * 3
 
 
+def test_recall_is_drawn_against_time(tmp_path):
+    pytest.importorskip("matplotlib")
+    from benchmarks.speed import search_plots
+
+    assert set(search_plots.LOOKS) == set(searches.LIBRARIES)
+    of = {"trial": "search", "n": 1000, "library": "hnswlib"}
+    cells = [
+        {**of, "name": name, "cpu": 1.0, "recall": recall} for name in searches.DATA for recall in (0.5, 0.9)
+    ]
+    assert search_plots.draw([{**of, "name": "blobs", "stopped": "stopped"}], tmp_path / "none.png") is None
+    drawn = search_plots.draw(cells, tmp_path / "plots" / "searches.png")
+    assert drawn.stat().st_size > 10_000
+
+
 def test_searches_that_are_not_installed_say_so(tmp_path, capsys, monkeypatch):
     def absent(package):
         raise searches.metadata.PackageNotFoundError(package)

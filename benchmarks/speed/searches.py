@@ -7,8 +7,9 @@ second run and a run on one thread give the same lists; whether sparse rows are 
 without a copy.
 
 Each figure is of a process of its own, stopped at its limits. Rows are kept in --out after each; started
-again with the same file, it goes on where it stopped. The tables are printed in Markdown. What is not
-installed is said to be, in its row: `pip install pynndescent faiss-cpu usearch hnswlib scann` for all.
+again with the same file, it goes on where it stopped. The tables are printed in Markdown; --plot draws them.
+What is not installed is said to be, in its row: `pip install pynndescent faiss-cpu usearch hnswlib scann`
+for all.
 
 A quiet machine with two cores takes about 45 minutes; --quick (10,000 rows) about 10.
 """
@@ -145,7 +146,12 @@ def main(given: list[str] | None = None) -> None:
             results.put({name: {**trial.what, "load": load, **trial.measure()}})
             print(" | ".join(map(str, results.cells[name].values())), flush=True)
     packages = {one: _version(one) for library in LIBRARIES.values() for one in library.packages}
-    print(report([results.cells[name] for name in asked if name in results.cells], results.facts, packages))
+    cells = [results.cells[name] for name in asked if name in results.cells]
+    print(report(cells, results.facts, packages))
+    if arguments.plot is not None:
+        from .search_plots import draw
+
+        print(draw(cells, arguments.plot) or "There is nothing to draw.")
 
 
 def _version(package: str) -> str:
@@ -164,6 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--out", type=Path, help="where to keep the rows, as JSON")
     add("--tables", action="store_true", help="measure nothing, print the tables of --out")
+    add("--plot", type=Path, metavar="FILE", help="draw recall against time, as a PNG")
     add("--quick", action="store_true", help=f"{N_QUICK:,} rows")
     add("--large", action="store_true", help=f"also {N_LARGE:,} rows of {LARGE}, at some settings")
     add("--n", type=int, default=N, help=f"rows (default: {N:,})")
