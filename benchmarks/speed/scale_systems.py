@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.cluster import MiniBatchKMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array
@@ -22,7 +23,7 @@ from .data import N_CLASSES, blobs
 from .limited import begin
 from .measure import forget_peak, memory_status, stage_peaks
 
-N_WARM = 400
+N_WARM = {"muon WNN, Leiden": 10_000}  # samples of the fit before, for those who compile other code for many
 Views = list[NDArray[np.float32]]
 Answer = tuple[Any, dict[str, Any]]  # labels, and what else there is to say
 
@@ -90,6 +91,8 @@ def muon_wnn(views: Views, k: int, search: str) -> Answer:
     import muon
     import scanpy
 
+    # scanpy asks the lists of neighbours of more than a few thousand samples for what only matrices have.
+    sparse.csr_array.getnnz = lambda x, axis=None: np.diff(x.indptr) if axis == 1 else x.nnz
     content = mudata.MuData({f"view_{i}": anndata.AnnData(view) for i, view in enumerate(views)})
     seconds = {}
     began = time.perf_counter()
@@ -119,9 +122,10 @@ PACKAGES = {"muon WNN, Leiden": ("muon", "igraph"), "snfpy": ("snfpy",)}
 def fit(system: str, n: int, dimensions: list[int], k: int, search: str) -> dict[str, Any]:
     """Fit once, warm, and return what it took: in all, per stage, and how good the labels are."""
     warnings.simplefilter("ignore")
-    small = blobs(N_WARM, dimensions, seed=1).views
+    small = blobs(N_WARM.get(system, 400), dimensions, seed=1).views
     try:
-        SYSTEMS[system](small, min(k, 10), search)  # compile first
+        # Compile first: of few samples, "auto" would look at all pairs.
+        SYSTEMS[system](small, min(k, 10), "approximate" if search == "auto" else search)
     except ImportError as error:
         return {"reason": f"not installed: {error}"}
     libraries = memory_status("VmRSS")
