@@ -91,13 +91,16 @@ def muon_wnn(views: Views, k: int, search: str) -> Answer:
     import muon
     import scanpy
 
-    # scanpy asks the lists of neighbours of more than a few thousand samples for what only matrices have.
+    # Of more than a few thousand samples scanpy gets an array, asks it for what only a matrix has, and hands
+    # it on to muon, which takes its rows for matrices.
     sparse.csr_array.getnnz = lambda x, axis=None: np.diff(x.indptr) if axis == 1 else x.nnz
     content = mudata.MuData({f"view_{i}": anndata.AnnData(view) for i, view in enumerate(views)})
     seconds = {}
     began = time.perf_counter()
     for one in content.mod.values():
         scanpy.pp.neighbors(one, n_neighbors=k, use_rep="X", random_state=0)
+        for name, matrix in one.obsp.items():
+            one.obsp[name] = sparse.csr_matrix(matrix)
     seconds["neighbors"] = time.perf_counter() - began
     muon.pp.neighbors(content, n_neighbors=k, random_state=0)
     seconds["WNN"] = time.perf_counter() - began - sum(seconds.values())
