@@ -106,10 +106,18 @@ def _others(cells: list[Cell], axes: list[str]) -> Any:
         places = sorted({cell["at"] for cell in cells if cell["axis"] == axis})
         panel.set_xticks(places, [f"{place:,}" for place in places])
         panel.minorticks_off()
-    handles, names = panels[0].get_legend_handles_labels()
+    shown = {}
+    for panel in panels:  # not everybody is in each of them
+        handles, names = panel.get_legend_handles_labels()
+        shown.update(dict(zip(names, handles, strict=True)))
     n = next(cell["n"] for cell in cells if cell["axis"] == axes[0])
     figure.legend(
-        handles, names, loc="outside lower center", ncols=len(names), columnspacing=1.2, handletextpad=0.4
+        shown.values(),
+        shown,
+        loc="outside lower center",
+        ncols=len(shown),
+        columnspacing=1.2,
+        handletextpad=0.4,
     )
     figure.suptitle(f"{n:,} samples, two cores", fontsize=10, x=0.01, ha="left")
     return figure
@@ -154,7 +162,9 @@ def _is_end(cell: Cell, axis: str, system: str) -> bool:
 def _limit(cell: Cell) -> str:
     """Return the limit that a system ran into, in short."""
     words = cell["stopped"].split()
-    return f"> {words[2]} {words[3]}" if words[:2] in (["stopped", "at"], ["stopped", "after"]) else "ends"
+    if words[:2] in (["stopped", "at"], ["stopped", "after"]):
+        return f"> {words[2]} {words[3]}"
+    return "refused: memory" if words[0] == "MemoryError:" else "crashes"
 
 
 def _logarithmic(panel: Any, across: str, up: str) -> None:
@@ -181,7 +191,7 @@ def _stages(fits: list[Cell]) -> Any:
         bottom += height
         peaks = [cell["peaks"].get(name, np.nan) for cell in fits]
         right.plot([cell["n"] for cell in fits], peaks, color=colour, marker="o", markersize=4, label=name)
-    left.set_xticks(across, [f"{cell['n']:,}" for cell in fits])
+    left.set_xticks(across, [f"{cell['n']:,}" for cell in fits], rotation=30, ha="right")
     left.set_xlabel("samples")
     left.set_ylabel("microseconds a sample")
     left.grid(True, axis="y", color=PALE)
