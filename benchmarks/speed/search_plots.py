@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ LOOKS = {
     "usearch": (GREY, "h"),
     "scikit-learn, exact": (INK, "d"),
 }
-_ACROSS = 3  # panels
+_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # seconds
 
 
 def draw(cells: list[Cell], path: Path) -> Path | None:
@@ -47,17 +48,21 @@ def draw(cells: list[Cell], path: Path) -> Path | None:
     places = list(dict.fromkeys((cell["name"], cell["n"]) for cell in measured))
     if not places:
         return None
-    rows = -(-len(places) // _ACROSS)
+    across = min(3, math.ceil(math.sqrt(len(places))))
+    rows = math.ceil(len(places) / across)
     with own_style():
         figure = Figure(figsize=(10.4, 0.9 + 2.7 * rows), layout="constrained")
-        panels = figure.subplots(rows, _ACROSS, sharey=True, squeeze=False).ravel()
+        panels = figure.subplots(rows, across, sharex=True, squeeze=False).ravel()
         for panel, (name, n) in zip(panels, places, strict=False):
             _panel(panel, [cell for cell in measured if (cell["name"], cell["n"]) == (name, n)])
             panel.set_title(f"{name}, n = {n:,}", fontsize=9)
         for panel in panels[len(places) :]:
             panel.set_visible(False)
-        for panel in panels[::_ACROSS]:
+        for panel in panels[::across]:
             panel.set_ylabel("recall")
+        for panel in panels[len(places) - across : len(places)]:
+            panel.set_xlabel("seconds of the processors, in all")
+        _plain_ticks(panels[0], [cell["cpu"] for cell in measured])
         shown = {}
         for panel in panels:
             handles, words = panel.get_legend_handles_labels()
@@ -88,6 +93,12 @@ def _panel(panel: Any, cells: list[Cell]) -> None:
             label=library,
         )
     panel.set_xscale("log")
-    panel.set_xlabel("seconds of the processors, in all")
     panel.grid(True, which="major", color=PALE)
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def _plain_ticks(panel: Any, seconds: list[float]) -> None:
+    """Label the axis that all panels share by plain numbers."""
+    ticks = [tick for tick in _TICKS if min(seconds) / 2 < tick < 2 * max(seconds)]
+    panel.set_xticks(ticks, [str(tick) for tick in ticks])
+    panel.minorticks_off()
