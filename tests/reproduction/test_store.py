@@ -70,7 +70,7 @@ def test_a_disk_that_is_full_loses_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         store.put(Work("other", "", {}), 2)
     assert store.get(WORK) == 1
