@@ -109,11 +109,11 @@ _blas_before: dict[str, int] = {}  # number of threads before the first limit, w
 
 def _libraries() -> ThreadpoolController:
     """Return the libraries loaded. Looking for them takes milliseconds: again only after new imports."""
-    return _libraries_among(len(sys.modules), next(reversed(sys.modules)))
+    return _libraries_among(len(sys.modules))
 
 
 @lru_cache(maxsize=1)
-def _libraries_among(n_modules: int, last: str) -> ThreadpoolController:
+def _libraries_among(n_modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 
