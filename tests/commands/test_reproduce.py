@@ -249,15 +249,13 @@ def test_a_set_of_another_shape_is_told_and_not_used(run, small, tmp_path, capsy
 
 
 def test_a_full_disk_loses_nothing(run, monkeypatch, capsys):
-    from consilience.reproduction import store
-
     assert run("no-tuning", "--quick", "--out", "r") == 0
     kept = sorted(os.listdir("r/results"))
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     assert run("sensitivity", "--quick", "--out", "r") == 2
     told = capsys.readouterr().err
     assert "is full" in told and "kept" in told
