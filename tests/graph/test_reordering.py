@@ -49,7 +49,7 @@ def test_communities_come_together():
 def test_neighbours_on_a_sheet_come_together():
     """Where there are no communities, patches do."""
     side = 150
-    path = sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(side, side))
+    path = sparse.diags([1.0, 1.0], [-1, 1], shape=(side, side))
     sheet = sparse.csr_array(sparse.kron(path, np.eye(side)) + sparse.kron(np.eye(side), path))
     shuffled = np.random.default_rng(0).permutation(side**2)
     graph = sparse.csr_array(sheet[shuffled][:, shuffled])
