@@ -37,6 +37,29 @@ def test_every_sample_comes_once(n, density, seed, apart):
         np.testing.assert_array_equal(np.sort(neighborly_order(graph)), np.arange(n))
 
 
+def spread_plainly(graph, labels):
+    """Do a round of `reordering.spread` sample by sample."""
+    result = labels.copy()
+    for i in range(graph.shape[0]):
+        row = slice(graph.indptr[i], graph.indptr[i + 1])
+        step = max(1, (row.stop - row.start) // reordering._LOOKED_AT)
+        weights, most = {}, 0.0
+        for j, weight in zip(graph.indices[row][::step], graph.data[row][::step], strict=True):
+            if labels[j] >= 0:
+                weights[labels[j]] = weights.get(labels[j], 0.0) + weight
+                if weights[labels[j]] > most:
+                    result[i], most = labels[j], weights[labels[j]]
+    return result
+
+
+def test_a_round_is_what_it_is_sample_by_sample():
+    graph, _ = communities(3000, 4, 12, 0.3, seed=2)
+    labels = np.random.default_rng(0).integers(-1, 50, 3000).astype(np.int32)
+    found = np.empty_like(labels)
+    reordering._for_rows(reordering.spread, graph, labels, found, 50)
+    np.testing.assert_array_equal(found, spread_plainly(graph, labels))
+
+
 def test_communities_come_together():
     graph, y = communities(20_000, 8, 6, 0.05, seed=0)
     order = neighborly_order(graph)

@@ -3,7 +3,8 @@
 A product with a block reads, for each sample, the rows of its neighbours. In a given order these may be
 anywhere: at a million samples each waits for the memory. Labels that spread along the edges for a few rounds
 from evenly spaced samples gather communities where there are any, and patches of neighbours elsewhere; sorted
-by label, a product takes a third of the time on communities. The rounds cost less than one such product.
+by label, a product takes a third of the time on communities. The rounds cost about as much as one product
+in the given order.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.
@@ -22,7 +23,7 @@ from .. import threads
 
 _APART = 1024  # samples from one with a label to the next
 _ROUNDS = 10
-_LOOKED_AT = 8  # neighbours of a sample, in each round
+_LOOKED_AT = 8  # neighbours of a sample in each round, or all if they are fewer than twice as many
 _ROWS = 4096  # that are worked on together
 
 _njit = nb.njit(nogil=True, cache=True)
