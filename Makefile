@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 
-.PHONY: demo docs test test-all lint extras browser oldest bench scores quality clean
+.PHONY: demo docs test test-all lint extras browser oldest bench gate scores quality clean
 
 # Six real views of handwritten digits, fused, in a minute or two from nothing.
 demo: $(VENV)/.core
@@ -52,6 +52,10 @@ oldest: $(VENV)-oldest/.done
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed
+
+# The tree beside the frozen baseline: speed, memory, digests of every fit, scores; ten minutes.
+gate: $(VENV)/.test
+	$(BIN)/python -m benchmarks.gate
 
 # Scores of the comparison systems beside their authors' programs; some minutes.
 scores: $(VENV)/.test

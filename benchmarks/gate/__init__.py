@@ -1,0 +1,1 @@
+"""The frozen baseline of the library, and the comparison of the tree with it (`make gate`)."""
