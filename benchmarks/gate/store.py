@@ -35,7 +35,7 @@ class Store:
         """Return a measurement, or None."""
         found: Any = self.content.get(part, {})
         for name in names:
-            found = {} if found is None else found.get(name)
+            found = None if found is None else found.get(name)
         return found
 
     def put(self, value: Any, part: str, *names: str) -> None:

@@ -20,7 +20,7 @@ import scipy
 import sklearn
 
 import consilience
-from consilience.cluster.progress import Progress
+from consilience.run.progress import Progress
 
 
 @dataclass(frozen=True)

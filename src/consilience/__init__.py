@@ -9,23 +9,27 @@
 
 from importlib.metadata import version as _version
 
-from .cluster import PAPER, DistanceGraphFusion, SimilarityGraphFusion
-from .cluster.estimating import MemoryEstimate, memory_estimate
-from .cluster.saving import load
-from .config import config_context, get_config, set_config
 from .datasets import ampute, load_digits_views, make_multiview
 from .fusion import FusionResult, consistent_graph, fuse_graphs
-from .graph import EdgeSet
+from .graphs import EdgeSet
+from .models import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from .models.saving import load
+from .run.config import config_context, get_config, set_config
+from .stages.label import ClusterQRLabels, KMeansLabels, LeidenLabels
+from .stages.memory import MemoryEstimate, memory_estimate
 from .views import GraphView, PerView, Views, graph_view, multiplex
 
 __version__ = _version("consilience")
 
 __all__ = [
     "PAPER",
+    "ClusterQRLabels",
     "DistanceGraphFusion",
     "EdgeSet",
     "FusionResult",
     "GraphView",
+    "KMeansLabels",
+    "LeidenLabels",
     "MemoryEstimate",
     "PerView",
     "SimilarityGraphFusion",

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .config import as_bytes, config_context
+from .run.config import as_bytes, config_context
 
 BAD_INPUT, BUG, INTERRUPTED = 2, 1, 130
 

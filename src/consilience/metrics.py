@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-__all__ = ["accuracy", "ari", "nmi", "purity", "scores"]
+__all__ = ["clustering_accuracy", "ari", "nmi", "purity", "scores"]
 
 _NORMALIZATIONS = ("max", "arithmetic", "geometric", "min")
 
 
-def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     r"""Share of samples that are right under the best one-to-one matching of clusters with classes.
 
     .. math:: \max_\pi \frac{1}{n} \sum_{i=1}^n [\,y_i = \pi(\hat y_i)\,]
@@ -44,8 +44,8 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from consilience.metrics import accuracy
-    >>> accuracy(["cat", "cat", "cat", "dog"], [1, 1, 0, 0])
+    >>> from consilience.metrics import clustering_accuracy
+    >>> clustering_accuracy(["cat", "cat", "cat", "dog"], [1, 1, 0, 0])
     0.75
     """
     true, pred = _encode_pair(y_true, y_pred)
@@ -60,14 +60,14 @@ def nmi(
     y_true: ArrayLike,
     y_pred: ArrayLike,
     *,
-    normalization: Literal["max", "arithmetic", "geometric", "min"] = "max",
+    average_method: Literal["max", "arithmetic", "geometric", "min"] = "max",
 ) -> float:
-    r"""Mutual information of classes and clusters, divided by a mean of their entropies.
+    r"""Mutual information of classes and clusters, divided by the **larger** of their entropies.
 
-    .. math:: \frac{I(y, \hat y)}{M(H(y), H(\hat y))}
+    .. math:: \frac{I(y, \hat y)}{M(H(y), H(\hat y))}, \qquad M = \max \text{ by default}
 
-    The tables of the multi-view literature divide by the larger entropy, which is the default here and gives
-    the smallest of the four values. scikit-learn divides by the arithmetic mean.
+    So do the tables of the multi-view literature; it gives the smallest of the four values. scikit-learn
+    divides by the arithmetic mean, which gives more: never compare the two.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def nmi(
         Known classes.
     y_pred : array-like of shape (n_samples,)
         Clusters.
-    normalization : {"max", "arithmetic", "geometric", "min"}, default="max"
-        The mean :math:`M` of the two entropies.
+    average_method : {"max", "arithmetic", "geometric", "min"}, default="max"
+        The mean :math:`M` of the two entropies, by scikit-learn's names; its default is "arithmetic".
 
     Returns
     -------
@@ -89,13 +89,13 @@ def nmi(
     >>> from consilience.metrics import nmi
     >>> round(nmi([0, 0, 1, 1], [0, 1, 2, 3]), 3)
     0.5
-    >>> round(nmi([0, 0, 1, 1], [0, 1, 2, 3], normalization="min"), 3)
+    >>> round(nmi([0, 0, 1, 1], [0, 1, 2, 3], average_method="min"), 3)
     1.0
     """
-    if normalization not in _NORMALIZATIONS:
-        raise ValueError(f"normalization must be one of {_NORMALIZATIONS}, got {normalization!r}.")
+    if average_method not in _NORMALIZATIONS:
+        raise ValueError(f"average_method must be one of {_NORMALIZATIONS}, got {average_method!r}.")
     true, pred = _encode_pair(y_true, y_pred)
-    value = normalized_mutual_info_score(true, pred, average_method=normalization)
+    value = normalized_mutual_info_score(true, pred, average_method=average_method)
     # Rounding can leave the bounds by some 1e-16.
     return min(max(float(value), 0.0), 1.0)
 
@@ -151,7 +151,7 @@ def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Returns
     -------
     float
-        Between 0 (excluded) and 1, and never below the accuracy. Not symmetric.
+        Between 0 (excluded) and 1, and never below the clustering_accuracy. Not symmetric.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def scores(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
     >>> scores([0, 0, 1, 1], [1, 1, 0, 0])
     {'ACC': 1.0, 'NMI': 1.0, 'ARI': 1.0, 'purity': 1.0}
     """
-    named = {"ACC": accuracy, "NMI": nmi, "ARI": ari, "purity": purity}
+    named = {"ACC": clustering_accuracy, "NMI": nmi, "ARI": ari, "purity": purity}
     return {name: float(score(y_true, y_pred)) for name, score in named.items()}
 
 

@@ -19,7 +19,7 @@ from ..inspection import FusionHelp, inspect
 from ..inspection.report import write_report
 from ..inspection.reporting import help_for
 from ..metrics import scores
-from ..versions import versions
+from ..run.versions import versions
 from ..views import Views
 from .output import check_target, result_folder, write_graph, write_json, write_table
 from .page import VIEW_NOTE, page, table, views_table

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ..datasets.reading import ReadViews, read_labels, read_views
+from ..io.readers import ReadViews, read_labels, read_views
 from ..neighbors import takes_missing_cells
 from .graphs import beside_graphs
 

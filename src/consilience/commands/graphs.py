@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from ..datasets.reading import FileError, ReadViews
 from ..datasets.reading.graphs import named_graphs, with_graphs
+from ..io.readers import FileError, ReadViews
 
 
 def beside_graphs(arguments: argparse.Namespace, read: ReadViews | None) -> ReadViews:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from ..files import checked_path
 from ..inspection import FusionHelp, inspect
 from ..inspection.report import write_report
 from ..inspection.report.writing import EXAMPLE, N_PAIRS
 from ..inspection.reporting import help_for
 from ..inspection.samples import check_rate
+from ..io.files import checked_path
 from .fitting import collected_warnings, read_given
 from .fusing import fit
 from .summary import conflict_sentences, summarize

@@ -17,8 +17,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..cluster.progress import clock
-from ..files import put_in_place
+from ..io.files import put_in_place
 from ..reproduction import figures, findings, page
 from ..reproduction.definitions import Paper, load_paper
 from ..reproduction.experiments import EXPERIMENTS, Row
@@ -28,7 +27,8 @@ from ..reproduction.running import State, Workers
 from ..reproduction.running import run as run_pieces
 from ..reproduction.store import Store
 from ..reproduction.work import Laboratory
-from ..versions import versions
+from ..run.progress import clock
+from ..run.versions import versions
 from .output import write_json, write_table
 from .progress import Bar
 from .tables import bold, show, show_table

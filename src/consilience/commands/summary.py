@@ -12,7 +12,7 @@ from ..cluster import ClusterSelection
 from ..inspection import Inspection, SampleConflicts
 from ..metrics import scores
 from ..neighbors import metric_label
-from ..versions import versions
+from ..run.versions import versions
 from ..views import Views
 
 

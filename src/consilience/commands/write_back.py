@@ -7,8 +7,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..datasets.reading import ReadViews
 from ..inspection import SampleConflicts
+from ..io.readers import ReadViews
 
 
 def write_back(

@@ -1,14 +1,20 @@
 """The paper's heart: the model, its solver, and fusion for people who bring graphs."""
 
 from .alternation import RoundInfo, Schedule, fuse_new_edges, learn_consistent_graph
+from .edge_fusion import AverageFusion, ConsistentFusion, EdgeFusion, Fused, Learned
 from .functional import consistent_graph, fuse_graphs
 from .problem import FusionProblem, objective, pose
 from .result import FusionResult
 from .simplex import minimize_on_simplex
 
 __all__ = [
+    "AverageFusion",
+    "ConsistentFusion",
+    "EdgeFusion",
+    "Fused",
     "FusionProblem",
     "FusionResult",
+    "Learned",
     "RoundInfo",
     "Schedule",
     "consistent_graph",

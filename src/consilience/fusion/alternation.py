@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from ..backends import Sums, get_backend
-from ..graph.edges import EdgeSet
-from ..warned import warn
+from ..engines import Engine, Sums
+from ..run.caller_warnings import warn
 from .problem import (
     FusionProblem,
     quadratic_in_scales,
@@ -28,7 +27,7 @@ logger = logging.getLogger(__name__)
 SOLVERS = ("dca", "exact")
 MIN_ROUNDS = 5  # the authors' program never stops earlier
 COLLAPSED = 0.95  # a contribution above this says that one view took all
-ROUNDING = {np.dtype(np.float64): 1e-15, np.dtype(np.float32): 1e-7}  # of an objective, relative to its terms
+ROUNDING: dict[Any, float] = {np.dtype(np.float64): 1e-15, np.dtype(np.float32): 1e-7}  # of an objective, relative to its terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +64,6 @@ class Schedule:
         than rounding. The exact rounds are counted apart.
     max_iter : int
         Cap on the number of rounds, of either kind.
-    backend : str
-        Who does the passes over the edges.
     callback : callable or None
         ``callback(iteration, info)`` after each update of the scales; True stops.
     """
@@ -75,7 +72,6 @@ class Schedule:
     dca_steps: int = 3
     tol: float = 0.05
     max_iter: int = 100
-    backend: str = "numba"
     callback: Callback | None = None
 
     def __post_init__(self) -> None:
@@ -91,16 +87,16 @@ class Schedule:
             raise ValueError(f"tol must be a number with 0 <= tol < 1, got {self.tol!r}.")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be callable or None, got {self.callback!r}.")
-        get_backend(self.backend)
 
 
 def learn_consistent_graph(
     problem: FusionProblem,
     schedule: Schedule,
-    edges: EdgeSet | None = None,
+    engine: Engine,
+    edges: Any = None,
     kind: Literal["similarity", "distance"] | None = None,
 ) -> FusionResult:
-    """Run Algorithm 3 on a posed problem.
+    """Run Algorithm 3 on a posed problem; what the result holds of edges are handles of the engine.
 
     With ``solver="dca"`` the fused vector returned is the one of the last completed round, as in the
     authors' program: it is not recomputed after the last update of A (their round cap excepted).
@@ -109,7 +105,7 @@ def learn_consistent_graph(
     exactly. No step raises the objective, so it ends no higher than DCA; and the fused vector returned is
     the minimiser for the scales and consistent parts returned.
     """
-    run = _Run(problem, schedule)
+    run = _Run(problem, schedule, engine)
     status = run.alternate(quadratic_in_scales, run.dca_round)
     if status == "max_iter reached":
         run.fuse()
@@ -118,7 +114,7 @@ def learn_consistent_graph(
         status = run.alternate(quadratic_in_scales_and_fused, run.exact_round)
     if schedule.solver == "exact":
         run.fuse()
-    inconsistent, fused = run.collect()
+    inconsistent, fused = engine.collect(run.state)
     result = FusionResult(
         fused=fused,
         view_names=problem.names,
@@ -131,18 +127,19 @@ def learn_consistent_graph(
         solver=schedule.solver,
         weights_by_view=problem.weights,
         inconsistent_by_view=inconsistent,
-        seen_by_view=problem.seen,
+        seen_by_view=problem.judged,
         edges=edges,
         trust_by_view=problem.trust,
         kind=kind,
+        mean_trust=_mean_trust(problem, engine),
     )
     _warn_about(result, schedule)
     return result
 
 
 def fuse_new_edges(
-    problem: FusionProblem, scales: Vector, schedule: Schedule, n_rounds: int
-) -> NDArray[np.floating[Any]]:
+    problem: FusionProblem, scales: Vector, solver: str, n_rounds: int, engine: Engine
+) -> Any:
     """Fuse other edges with the scales that a fusion has found.
 
     Given the scales, what becomes of an edge depends on its own values alone: the rounds are those of
@@ -154,41 +151,41 @@ def fuse_new_edges(
         The new edges, with each view's weights in the units of the fusion: divided by what its own were.
     scales : ndarray of shape (v,)
         What it found.
-    schedule : Schedule
-        Its solver and back end.
+    solver : {"dca", "exact"}
+        Which edge step it used.
     n_rounds : int
         How many rounds it took.
+    engine : Engine
+        Who does the rounds.
 
     Returns
     -------
-    ndarray of shape (n_edges,)
-        The fused values.
+    values
+        The fused values, a handle of the engine.
     """
-    run = _Run(problem, schedule)
+    run = _Run(problem, Schedule(solver=solver), engine)
     run.scales = scales
-    run.backend.start(run.state, scales)
+    engine.start(run.state, scales)
     for _ in range(max(n_rounds - 1, 0)):
-        if schedule.solver == "exact":
+        if solver == "exact":
             run.exact_round()
         else:
             run.dca_round()
-    if schedule.solver == "exact":
+    if solver == "exact":
         run.fuse()
-    return run.collect()[1]
+    return engine.collect(run.state)[1]
 
 
 class _Run:
-    """One run: the back end's state, the scales, and the objective per round."""
+    """One run: the engine's state, the scales, and the objective per round."""
 
-    def __init__(self, problem: FusionProblem, schedule: Schedule) -> None:
-        self.problem, self.schedule = problem, schedule
-        self.backend = get_backend(schedule.backend)
-        self.state = self.backend.load(
-            problem.weights, problem.view_weights, problem.seen, problem.trust, problem.weights.dtype
-        )
+    def __init__(self, problem: FusionProblem, schedule: Schedule, engine: Engine) -> None:
+        self.problem, self.schedule, self.engine = problem, schedule, engine
+        self.state = engine.load(problem.weights, problem.judged, problem.trust, problem.view_weights)
+        self.rounding = ROUNDING[engine.precision(problem.weights)]
         v = len(problem.names)
         self.scales: Vector = np.full(v, 1 / v)
-        self.sums: Sums = self.backend.start(self.state, self.scales)
+        self.sums: Sums = engine.start(self.state, self.scales)
         self.history = [_value(quadratic_in_scales(problem, self.sums), self.scales)]
 
     def alternate(self, quadratic: Callable[..., Any], edge_round: Callable[[], None]) -> str:
@@ -203,7 +200,7 @@ class _Run:
             stop = self.schedule.callback is not None and self.schedule.callback(
                 len(self.history) - 1, RoundInfo(self.history[-1], self.scales.copy())
             )
-            rounding = ROUNDING[self.problem.weights.dtype] * float(program[0].max())
+            rounding = self.rounding * float(program[0].max())
             if rounds >= MIN_ROUNDS and _settled(self.history, self.schedule.tol, rounding):
                 return "converged"
             if stop:
@@ -214,17 +211,20 @@ class _Run:
 
     def dca_round(self) -> None:
         beta, gamma, steps = self.problem.beta, self.problem.gamma, self.schedule.dca_steps
-        self.sums = self.backend.dca_round(self.state, self.scales, beta, gamma, steps)
+        self.sums = self.engine.dca_round(self.state, self.scales, beta, gamma, steps)
 
     def exact_round(self) -> None:
-        self.sums = self.backend.exact_round(self.state, self.scales, self.problem.beta, self.problem.gamma)
+        self.sums = self.engine.exact_round(self.state, self.scales, self.problem.beta, self.problem.gamma)
 
     def fuse(self) -> None:
-        self.backend.fuse(self.state, self.scales)
+        self.engine.fuse(self.state, self.scales)
 
-    def collect(self) -> tuple[Any, Any]:
-        inconsistent, fused = self.backend.collect(self.state)
-        return inconsistent, fused
+
+def _mean_trust(problem: FusionProblem, engine: Engine) -> Vector | None:
+    if problem.trust is None:
+        return None
+    ones = engine.n_values(problem.weights)
+    return np.asarray(engine.totals(problem.trust) / ones)
 
 
 def _value(program: tuple[Any, Vector, float], x: Vector) -> float:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .. import threads
-from ..graph.edges import EdgeSet
+from ..engines import get_engine
+from ..graphs import EdgeSet
 from ..views import GraphView, graph_view
 from ..views.graphs import looks_like_graph
-from .alternation import Schedule, learn_consistent_graph
+from .alternation import Callback, Schedule, learn_consistent_graph
 from .problem import pose
 from .result import FusionResult
 
@@ -29,8 +29,13 @@ def consistent_graph(
     view_weights: ArrayLike | None = None,
     seen: ArrayLike | None = None,
     trust: ArrayLike | None = None,
+    solver: Literal["dca", "exact"] = "dca",
+    dca_steps: int = 3,
+    tol: float = 0.05,
+    max_iter: int = 100,
+    callback: Callback | None = None,
+    engine: Any = "numba",
     n_jobs: int | None = None,
-    **schedule: Any,
 ) -> FusionResult:
     r"""Learn a consistent graph from the edge weights of several views (the paper's Algorithm 3).
 
@@ -61,11 +66,21 @@ def consistent_graph(
         How much each view counts on each edge, as a part of its weight: on edge e, lambda of view i becomes
         lambda times ``trust[e, i]`` in all the terms above. Numbers from 0 to 1; 0 (or less than 1e-9) is the
         same as not seen, and what stands where `seen` is False does not matter. None: 1.
+    solver : {"dca", "exact"}, default="dca"
+        "dca" is the paper's scheme; "exact" goes on from where that ends, with the exact minimiser on every
+        edge.
+    dca_steps : int, default=3
+        DCA steps per round.
+    tol : float, default=0.05
+        The rounds end once one of them makes less than this share of the whole gain, after five at least.
+    max_iter : int, default=100
+        Cap on the number of rounds; with ``solver="exact"``, of the paper's and of the exact rounds each.
+    callback : callable, default=None
+        ``callback(iteration, info)`` after each round; returning True stops.
+    engine : {"numba", "numpy"} or Engine, default="numba"
+        Who does the passes over the edges.
     n_jobs : int, default=None
         Number of threads; None: all cores.
-    **schedule
-        `solver` (``"dca"`` or ``"exact"``), `dca_steps` (3), `tol` (0.05), `max_iter` (100), `backend`
-        (``"numba"`` or ``"numpy"``) and `callback`; see `Schedule`.
 
     Returns
     -------
@@ -100,9 +115,19 @@ def consistent_graph(
     if trusted is not None and trusted.shape != weights.shape:
         raise ValueError(f"trust has shape {trusted.shape} and W {weights.shape}; they must agree.")
     trusted = None if trusted is None else trusted.T
-    problem = pose(weights.T, beta=beta, gamma=gamma, view_weights=view_weights, seen=judged, trust=trusted)
-    with threads.limit(n_jobs):
-        return learn_consistent_graph(problem, Schedule(**schedule))
+    schedule = Schedule(solver, dca_steps, tol, max_iter, callback)
+    engine = get_engine(engine)
+    with engine.limit(n_jobs):
+        problem = pose(
+            weights.T,
+            beta=beta,
+            gamma=gamma,
+            engine=engine,
+            view_weights=view_weights,
+            seen=judged,
+            trust=trusted,
+        )
+        return learn_consistent_graph(problem, schedule, engine).fetched(engine)
 
 
 def fuse_graphs(
@@ -113,8 +138,13 @@ def fuse_graphs(
     beta: float = 1.0,
     gamma: float = 100.0,
     view_weights: ArrayLike | None = None,
+    solver: Literal["dca", "exact"] = "dca",
+    dca_steps: int = 3,
+    tol: float = 0.05,
+    max_iter: int = 100,
+    callback: Callback | None = None,
+    engine: Any = "numba",
     n_jobs: int | None = None,
-    **schedule: Any,
 ) -> FusionResult:
     """Fuse several graphs over the same samples into one.
 
@@ -133,7 +163,7 @@ def fuse_graphs(
     fill : {"max", "unseen"}, default=None
         What to do when distance graphs have different edges. None refuses; ``"max"`` gives an absent
         edge the largest distance in that graph; ``"unseen"`` says that the graph does not judge it.
-    beta, gamma, view_weights, n_jobs, **schedule
+    beta, gamma, view_weights, solver, dca_steps, tol, max_iter, callback, engine, n_jobs
         As in `consistent_graph`.
 
     Returns
@@ -165,9 +195,14 @@ def fuse_graphs(
     if kind == "distance":
         present = np.stack([edges.take(_pattern(matrix)) for matrix in matrices])
         seen = _fill_distances(weights, present, names, fill)
-    problem = pose(weights, beta=beta, gamma=gamma, view_weights=view_weights, seen=seen, names=names)
-    with threads.limit(n_jobs):
-        return learn_consistent_graph(problem, Schedule(**schedule), replace(edges, seen=seen), kind)
+    schedule = Schedule(solver, dca_steps, tol, max_iter, callback)
+    engine = get_engine(engine)
+    with engine.limit(n_jobs):
+        problem = pose(
+            weights, beta=beta, gamma=gamma, engine=engine, view_weights=view_weights, seen=seen, names=names
+        )
+        held = engine.adopt(replace(edges, seen=seen))
+        return learn_consistent_graph(problem, schedule, engine, held, kind).fetched(engine)
 
 
 def _as_graphs(

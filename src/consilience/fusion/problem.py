@@ -24,7 +24,7 @@ A trust of 0 is the same as not having seen the edge.
 =============  ===========================================================
 paper          here
 =============  ===========================================================
-``W``          ``weights`` (v, n_edges), each row scaled to sum 1
+``W``          ``weights`` (v, n_edges), each row normalised to sum 1
 ``lambda``     ``view_weights``
 ``alpha``      ``scales``
 ``beta``       ``beta``: what inconsistency costs
@@ -44,44 +44,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..backends import Sums
+from ..engines import Engine, Sums
 from .simplex import Matrix, Vector
 
 EdgeArray = NDArray[np.floating[Any]]
 Seen = NDArray[np.bool_]
 
-LEAST_TRUST = 1e-9  # what is trusted less has no say beside anything else, and would only lose digits
+NO_TRUST = 1e-9  # less trust than this counts as 0: next to any other view it would only lose digits
 
 
 @dataclass(frozen=True, eq=False)
 class FusionProblem:
-    """One instance of the model; `pose` makes and checks it.
+    """One instance of the model, on weights that an engine holds; `pose` makes and checks it.
 
     Parameters
     ----------
-    weights : ndarray of shape (v, n_edges)
-        Edge weights, each view's row scaled to sum 1 (with missing samples: to the mean 1 / n_edges over
-        the edges it has seen); 0 where unseen.
+    weights : weights
+        Edge weights (v, n_edges), each view's row normalised to sum 1 (with missing samples: to the mean
+        1 / n_edges over the edges it judges); 0 where it does not judge.
     view_weights : ndarray of shape (v,)
         How much each view counts; positive.
     beta, gamma : float
         The two penalties.
-    seen : ndarray of bool of shape (v, n_edges), or None
+    judged : judged, or None
         Which view judges which edge; None: every view judges every edge.
     names : tuple of str
         The views' names, for messages.
-    trust : ndarray of shape (v, n_edges), or None
-        How much a view counts on an edge, as a part of its weight: from `LEAST_TRUST` to 1 where it judges,
-        0 elsewhere. None: 1 where it judges.
+    trust : weights, or None
+        How much a view counts on an edge, as a part of its weight: from 1e-9 to 1 where it judges, 0
+        elsewhere. None: 1 where it judges.
     """
 
-    weights: EdgeArray
+    weights: Any
     view_weights: Vector
     beta: float
     gamma: float
-    seen: Seen | None
+    judged: Any | None
     names: tuple[str, ...]
-    trust: EdgeArray | None = None
+    trust: Any | None = None
 
     @property
     def penalty(self) -> Matrix:
@@ -97,13 +97,13 @@ def pose(
     *,
     beta: float,
     gamma: float,
+    engine: Engine,
     view_weights: ArrayLike | None = None,
     seen: Seen | None = None,
     trust: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    overwrite: bool = False,
 ) -> FusionProblem:
-    """Check the model's data, scale each view's row, and return the problem.
+    """Check the model's data, normalise each view's row, and return the problem.
 
     Parameters
     ----------
@@ -111,6 +111,8 @@ def pose(
         Similarities or distances on the shared edges, not negative.
     beta, gamma : float
         Not negative.
+    engine : Engine
+        Who takes the weights.
     view_weights : array-like of shape (v,), default=None
         Positive; None counts all views alike, as 1.
     seen : ndarray of bool of shape (v, n_edges), default=None
@@ -118,11 +120,9 @@ def pose(
     trust : array-like of shape (v, n_edges), default=None
         How much each view counts on each edge, as a part of its weight: numbers from 0 to 1, of which those
         where `seen` is False do not matter. What is below 1e-9 counts as 0, and 0 as not seen. None: 1.
-        The scaling of a view's row does not depend on how much it is trusted on the edges that it judges.
+        The normalisation of a view's row does not depend on how much it is trusted on the edges it judges.
     names : sequence of str, default=None
         For messages; ``view_0, view_1, ...`` by default.
-    overwrite : bool, default=False
-        Whether `weights` and `trust` may be changed: that saves copies.
 
     Returns
     -------
@@ -130,7 +130,9 @@ def pose(
 
     Examples
     --------
-    >>> problem = pose([[1.0, 3.0], [2.0, 2.0]], beta=1, gamma=100, trust=[[1, 1], [1, 0.5]])
+    >>> from consilience.engines import get_engine
+    >>> trust = [[1, 1], [1, 0.5]]
+    >>> problem = pose([[1.0, 3.0], [2.0, 2.0]], beta=1, gamma=100, trust=trust, engine=get_engine("numpy"))
     >>> problem.weights
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
@@ -143,36 +145,29 @@ def pose(
         raise ValueError(f"Edge weights must be a real 2-D array, got {weights.ndim}-D of {weights.dtype}.")
     if 0 in weights.shape:
         raise ValueError(f"There is nothing to fuse: {weights.shape[0]} views on {weights.shape[1]} edges.")
-    if weights.dtype not in (np.float32, np.float64):
-        weights = weights.astype(np.float64)
+    precision = weights.dtype if weights.dtype in (np.float32, np.float64) else np.float64
     v = len(weights)
     names = tuple(names) if names is not None else tuple(f"view_{i}" for i in range(v))
     if len(names) != v:
         raise ValueError(f"There are {len(names)} names for {v} views ({', '.join(map(str, names))}).")
     seen = _check_seen(seen, weights)
+    trusted = None
     if trust is not None:
-        trust = _check_trust(trust, seen, weights, names, overwrite)
-        seen = trust > 0
-        trust = None if _is_all_or_nothing(trust) else trust
+        trusted = _check_trust(trust, seen, weights.shape, precision, names)
+        seen = trusted > 0
+        trusted = None if bool(np.isin(trusted, (0, 1)).all()) else trusted
     if seen is not None and seen.all():
         seen = None
-    elif seen is not None:
-        weights, overwrite = np.where(seen, weights, weights.dtype.type(0)), True
-    _check_edge_weights(weights, names)
-    # The largest weight is taken out first: sums of very large or small numbers may not be finite.
-    largest = weights.max(axis=1, keepdims=True)
-    weights = np.divide(weights, largest, out=weights if overwrite else None)
-    shares = np.ones(v) if seen is None else seen.mean(axis=1)
-    shares /= weights.sum(axis=1, dtype=np.float64)
-    weights *= shares.astype(weights.dtype)[:, None]
+    own = np.array(weights if seen is None else np.where(seen, weights, 0), dtype=precision, order="C")
+    judged = None if seen is None else engine.adopt(seen)
     return FusionProblem(
-        weights=weights,
+        weights=engine.normalize(engine.adopt(own), judged, names),
         view_weights=check_view_weights(view_weights, names),
         beta=check_penalty("beta", beta),
         gamma=check_penalty("gamma", gamma),
-        seen=seen,
+        judged=judged,
         names=names,
-        trust=trust,
+        trust=None if trusted is None else engine.adopt(trusted),
     )
 
 
@@ -189,14 +184,14 @@ def _check_seen(seen: Seen | None, weights: EdgeArray) -> Seen | None:
 
 
 def _check_trust(
-    trust: ArrayLike, seen: Seen | None, weights: EdgeArray, names: Sequence[str], overwrite: bool
+    trust: ArrayLike, seen: Seen | None, shape: tuple[int, ...], precision: Any, names: Sequence[str]
 ) -> EdgeArray:
-    """Return the trust in the precision of the weights, 0 where unseen; a copy, unless it may be changed."""
+    """Return the trust in the precision of the weights, 0 where unseen."""
     given = np.asarray(trust)
     if given.dtype.kind not in "fiub":
         raise ValueError(f"trust must be an array of real numbers, got one of {given.dtype}.")
-    if given.shape != weights.shape:
-        raise ValueError(f"trust has shape {given.shape}, the edge weights {weights.shape}; they must agree.")
+    if given.shape != shape:
+        raise ValueError(f"trust has shape {given.shape}, the edge weights {shape}; they must agree.")
     if seen is not None:
         given = np.where(seen, given, given.dtype.type(0))
     for name, row in zip(names, given, strict=True):
@@ -206,38 +201,15 @@ def _check_trust(
             raise ValueError(
                 f"View {name!r} has the trust {row[edge]} at edge {edge}; trust must be from 0 to 1."
             )
-    result: EdgeArray = given.astype(weights.dtype, order="C", copy=not overwrite)
-    if result.min() < LEAST_TRUST:
-        result[result < LEAST_TRUST] = 0
-    if result.min() == 0 and not result.any(axis=0).all():
+    result: EdgeArray = np.array(given, dtype=precision, order="C")
+    result[result < NO_TRUST] = 0
+    if not result.any(axis=0).all():
         edge = int(np.argmin(result.any(axis=0)))
         raise ValueError(
-            f"On edge {edge} no view that has seen it has any trust (below {LEAST_TRUST:g} counts as 0); "
+            f"On edge {edge} no view that has seen it has any trust (below {NO_TRUST:g} counts as 0); "
             "give one of them some, or leave the edge out of the edge set."
         )
     return result
-
-
-def _is_all_or_nothing(trust: EdgeArray) -> bool:
-    """Say whether trust is 0 or 1 everywhere; most often the first edges tell."""
-    return all(bool(np.isin(part, (0, 1)).all()) for part in (trust[:, :1000], trust))
-
-
-def _check_edge_weights(weights: EdgeArray, names: Sequence[str]) -> None:
-    for name, row in zip(names, weights, strict=True):
-        if not np.isfinite(row).all():
-            edge = int(np.argmin(np.isfinite(row)))
-            raise ValueError(
-                f"View {name!r} has the weight {row[edge]} at edge {edge}; weights must be finite."
-            )
-        if row.min() < 0:
-            edge = int(np.argmin(row))
-            raise ValueError(
-                f"View {name!r} has the negative weight {row[edge]:.6g} at edge {edge}; "
-                "similarities and distances must not be negative."
-            )
-        if row.max() == 0:
-            raise ValueError(f"View {name!r} has no positive edge weight, so it says nothing; leave it out.")
 
 
 def check_penalty(name: str, value: float) -> float:
@@ -283,7 +255,7 @@ def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fus
     Parameters
     ----------
     problem : FusionProblem
-        With its trust, if it has any.
+        With its trust, if it has any; on arrays.
     scales : ndarray of shape (v,)
         alpha.
     consistent : ndarray of shape (v, n_edges)
@@ -294,8 +266,8 @@ def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fus
     scaled_a = scales[:, None] * consistent
     scaled_e = scales[:, None] * (problem.weights - consistent)
     apart = (scaled_a - fused) ** 2
-    if problem.seen is not None:
-        apart = np.where(problem.seen, apart, 0)
+    if problem.judged is not None:
+        apart = np.where(problem.judged, apart, 0)
     if problem.trust is not None:
         apart, scaled_e = problem.trust * apart, problem.trust * scaled_e
     return float(problem.view_weights @ apart.sum(axis=1) + np.sum(problem.penalty * (scaled_e @ scaled_e.T)))

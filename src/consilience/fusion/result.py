@@ -9,9 +9,36 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..graph.edges import EdgeSet
+from ..engines import Engine
+from ..graphs import EdgeSet
+from ..io.stored import require, stored
+from ..run.handles import handle_field, map_handles
 
 
+def _check(result: FusionResult) -> None:
+    """Raise a ValueError unless all arrays are of the same views and edges."""
+    shape = result.weights_by_view.shape
+    require(len(shape) == 2 and result.fused.shape == shape[1:], "its edges do not fit")
+    for name, kind in (
+        ("weights_by_view", "f"),
+        ("inconsistent_by_view", "f"),
+        ("trust_by_view", "f"),
+        ("seen_by_view", "b"),
+    ):
+        part = getattr(result, name)
+        fits = part is None or (
+            isinstance(part, np.ndarray) and part.dtype.kind == kind and part.shape == shape
+        )
+        require(fits, f"`{name}` does not fit")
+    require(result.edges is None or result.edges.n_edges == shape[1], "its edges do not fit")
+    # New samples go through as many rounds.
+    known = type(result.n_iter) is int and 0 <= result.n_iter <= len(result.history) - 1
+    require(known, "its rounds do not fit")
+    per_view = (result.view_names, result.view_weights, result.view_scales)
+    require(all(len(one) == shape[0] for one in per_view), "its views do not fit")
+
+
+@stored(check=_check)
 @dataclass(frozen=True, eq=False)
 class FusionResult:
     """The unified graph, and each view split into what the others share and what only it says.
@@ -50,9 +77,11 @@ class FusionResult:
         None: 1 where it judges.
     kind : {"similarity", "distance"} or None
         What the weights are; None if that was not said.
+    mean_trust : ndarray of shape (v,), or None
+        Mean of each view's trust over all edges; None: 1.
     """
 
-    fused: NDArray[np.floating[Any]] = field(repr=False)
+    fused: NDArray[np.floating[Any]] = handle_field()
     view_names: tuple[str, ...]
     view_weights: NDArray[np.float64]
     view_scales: NDArray[np.float64]
@@ -61,12 +90,17 @@ class FusionResult:
     converged: bool
     status: str
     solver: str
-    weights_by_view: NDArray[np.floating[Any]] = field(repr=False)
-    inconsistent_by_view: NDArray[np.floating[Any]] = field(repr=False)
-    seen_by_view: NDArray[np.bool_] | None = field(default=None, repr=False)
-    edges: EdgeSet | None = field(default=None, repr=False)
-    trust_by_view: NDArray[np.floating[Any]] | None = field(default=None, repr=False)
+    weights_by_view: NDArray[np.floating[Any]] = handle_field()
+    inconsistent_by_view: NDArray[np.floating[Any]] = handle_field()
+    seen_by_view: NDArray[np.bool_] | None = handle_field(default=None)
+    edges: EdgeSet | None = handle_field(default=None)
+    trust_by_view: NDArray[np.floating[Any]] | None = handle_field(default=None)
     kind: Literal["similarity", "distance"] | None = None
+    mean_trust: NDArray[np.float64] | None = field(default=None, repr=False)
+
+    def fetched(self, engine: Engine) -> FusionResult:
+        """Return the same with arrays in place of handles of an engine."""
+        return map_handles(self, engine.fetch)
 
     @property
     def consistent(self) -> NDArray[np.floating[Any]]:
@@ -85,8 +119,8 @@ class FusionResult:
         If trust is given: weight times scale times the mean of its trust over all edges.
         """
         share: NDArray[np.float64] = self.view_weights * self.view_scales
-        if self.trust_by_view is not None:
-            share = share * self.trust_by_view.mean(axis=1, dtype=np.float64)
+        if self.mean_trust is not None:
+            share = share * self.mean_trust
         return share / share.sum()
 
     @property

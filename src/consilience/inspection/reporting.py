@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..cluster.fusion import GraphFusion
-from ..files import checked_path
+from ..io.files import checked_path
 from .fusion_help import does_fusion_help
 from .helping.result import FusionHelp
 from .report import write_report

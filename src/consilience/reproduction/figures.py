@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files import put_in_place
 from ..inspection.drawing import own_style
+from ..io.files import put_in_place
 from .definitions import Paper
 from .graph_figures import draw_affinity, draw_convergence, draw_sensitivity
 from .rows import Row

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets.reading import read_views
+from ..io.readers import read_views
 from ..views import Views
 from .definitions import Paper, PaperSet, shape_text
 

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..files import put_in_place
+from ..io.files import put_in_place
 from . import page_tables as show
 from .definitions import Paper, load_paper
 from .experiments import EXPERIMENTS

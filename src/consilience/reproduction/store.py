@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..files import UNFINISHED, put_in_place
+from ..io.files import UNFINISHED, put_in_place
 
 _OURS = re.compile(r"-[0-9a-f]{16}\.json$")
 _BEING_WRITTEN = 60.0  # seconds: whatever is half-written for longer than this has been left so

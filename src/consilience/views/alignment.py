@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..warned import warn
+from ..run.caller_warnings import warn
 from .tables import (
     Ids,
     Table,

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.stored import stored
 from .alignment import align_tables, check_mask, check_pairwise, joint_mask, positions_of
 from .conversion import Array, check_cells, is_finite, take_samples, to_floats
 from .encoding import Encoding
@@ -17,6 +18,7 @@ from .reading import is_annotated, read_table, split_views
 from .tables import Ids, Table, check_names, is_sparse, listed, only_names, read_ids
 
 
+@stored(attributes=("names", "arrays", "sample_ids", "mask", "pairwise", "columns", "encodings", "graphs"))
 class Views:
     """Several views of the same samples.
 

@@ -9,10 +9,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.stored import stored
+
 Kind: TypeAlias = Literal["numeric", "categorical", "ordinal"]
 KINDS: tuple[Kind, ...] = ("numeric", "categorical", "ordinal")
 
 
+@stored()
 @dataclass(frozen=True)
 class Encoding:
     """What the columns of a view are, and what their codes stand for.

@@ -76,7 +76,7 @@ def _read_array(name: str, raw: Any) -> NDArray[Any]:
     nested = isinstance(raw, (list, tuple))
     # A Views inside a list has an __array__ too, which only tells that it is no array.
     if hasattr(raw, "sample_ids") or not (nested or hasattr(raw, "__array__")):
-        file = "; files are read by consilience.datasets.reading.read_views"
+        file = "; files are read by consilience.io.readers.read_views"
         raise ValueError(
             f"view {name!r} is a {type(raw).__name__}, which is no view: pass 2-D arrays, sparse matrices or "
             f"DataFrames, one alone or several in a list or dict{file if _is_path(raw) else ''}"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...cluster import systems
-from ...cluster.progress import clock
+from ...run.progress import clock
 from ...views import Views
 from ..fitting import common_parameters, read_given
 from ..output import check_target, result_folder, write_json, write_table

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...versions import versions
+from ...run.versions import versions
 from ...views import Views
 from .agreement import similar_side_by_side
 from .findings import findings, largest_share, mean_and_std

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...cluster.fusion import GraphFusion
-from ...versions import versions
+from ...run.versions import versions
 
 DEFAULT_FDR = 0.05  # of the report
 # Parameters that change no result; but a callback may stop the fusion.

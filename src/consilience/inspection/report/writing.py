@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ...files import checked_path, put_in_place
 from ...fusion import FusionResult
+from ...io.files import checked_path, put_in_place
 from ...metrics import scores
 from ..helping.result import FusionHelp
 from ..overview import Inspection, inspect

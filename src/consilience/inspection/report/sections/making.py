@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from ....neighbors import metric_label
-from ....versions import versions
+from ....run.versions import versions
 from .. import recipe
 from ..content import ReportContent
 from ..markup import Column, Markup, element, joined, paragraphs, table

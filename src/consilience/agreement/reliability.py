@@ -1,0 +1,254 @@
+r"""From agreement to trust: how much each view counts, and each of its rows.
+
+**Views.** :math:`\kappa_{ij}` being how far two views agree (see `agreement`; 0 where it may be chance), the
+reliability of a view is the median of its agreement with the others that are heard, by their votes
+
+.. math::
+
+    r_i = \operatorname{median}_j (\kappa_{ij}; u_{ij}), \qquad
+    u_{ij} = \frac{1 - \kappa_{ij}^2}{m_j}, \qquad m_j = 1 + \sum_{l \neq j} \kappa_{jl}^2,
+
+but at least a tenth of the mean. So it takes half of the votes to be relied on. A view has the less of a vote
+the more it is a copy: of the one that it votes on (the numerator of u) or of others who vote too (m, which
+is the number of times a view is told: 1 on its own, 2 with a copy). It enters the model with the weight
+:math:`r_i / m_i`, so that views much alike count as little more than one. Of views that agree further than
+0.9 only one is heard, and they are no evidence for each other. Views with too few samples in common to tell
+have no vote on each other.
+
+Two views of noise that have something in common agree, too, if with nobody else. So if the views fall into
+groups that agree among themselves only, the group that is told most often by different views is heard,
+:math:`\sum 1 / m`, if it is ahead by half a view or more; otherwise none can be preferred.
+
+**Rows.** A view may be right about most samples and wrong about some. Sample s has :math:`t` neighbours in
+the view that other views confirm, counted by their votes u, where an average sample has :math:`e`. With few
+of them :math:`t` is mostly luck, so it is shrunk as a Poisson number whose rate, relative to the average, is
+itself drawn from a Gamma distribution of mean 1 and shape a, fitted to the samples:
+
+.. math:: \rho_i(s) = \min\Big(\frac{a + t}{a + e},\; 1\Big).
+
+Where views agree only a little, or no more unevenly than by chance, a is large and all rows count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from ..engines import Engine, get_engine
+from ..io.stored import stored
+from .statistics import Agreement, Index
+
+COPY = 0.9  # views that agree further than this are one view told twice, and no evidence for each other
+AHEAD = 0.5  # views that a group must be larger by to be preferred to another
+LEAST_ROW_TRUST = 0.01  # so that every row counts for something
+
+Vector = NDArray[np.float64]
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class ViewReliability:
+    """How far the views can be relied on.
+
+    Attributes
+    ----------
+    values : ndarray of shape (v,)
+        Median agreement with the other views that are heard; 0 for a view that agrees with none of them, NaN
+        for one with too few samples to tell.
+    weights : ndarray of shape (v,)
+        How much each view should count, with mean 1 over those that are heard: 0 for one that agrees with
+        none of them and for a copy, 1 for one with too few samples to tell.
+    copy_of : ndarray of int of shape (v,)
+        The view that a view is a copy of, or nearly; its own number if it is none.
+    any_agree : bool
+        Whether any two views agree that are not copies; if not, all are heard but copies.
+    groups : ndarray of int of shape (v,)
+        Views in different groups do not agree, directly or through others; -1 for copies, for views that
+        agree with nobody, and for those with too few samples to tell.
+    """
+
+    values: Vector
+    weights: Vector
+    copy_of: NDArray[np.intp]
+    any_agree: bool
+    groups: NDArray[np.intp]
+
+
+def view_reliability(agreement: Agreement) -> ViewReliability:
+    """Say how far each view can be relied on, from how far the views agree.
+
+    Examples
+    --------
+    Two views that agree, a copy of the first, and one that says something else:
+
+    >>> import numpy as np
+    >>> from consilience.agreement import view_agreement, view_reliability
+    >>> from consilience.stages import nearest_neighbors
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 2))
+    >>> views = [x, x + 0.3 * rng.normal(size=x.shape), 2 * x, rng.normal(size=(200, 2))]
+    >>> reliability = view_reliability(view_agreement(nearest_neighbors(views, 10)))
+    >>> reliability.values.round(2)
+    array([0.39, 0.39, 0.39, 0.  ])
+    >>> reliability.weights, reliability.copy_of
+    (array([1., 1., 0., 0.]), array([0, 1, 0, 3]))
+    """
+    kappa, comparable = _beyond_doubt(agreement), agreement.comparable
+    copy_of = _find_copies(kappa, agreement.n_seen)
+    original = copy_of == np.arange(len(kappa))
+    evidence = (kappa > 0) & (kappa <= COPY) & np.outer(original, original)
+    groups = _find_groups(evidence, comparable)
+    any_agree = bool((groups >= 0).any())
+    heard, preferred = original & comparable.any(axis=1), False
+    if any_agree:
+        heard, preferred = _largest_group(groups, kappa * evidence)
+    # Nobody who is heard can tell of these, for want of common samples.
+    unknown = original & ~heard & ~(comparable & heard).any(axis=1)
+    kappa = kappa * np.outer(heard, heard)
+    values = _median_agreement(kappa, _votes(kappa) * (heard & comparable)) * heard
+    weights = (values if preferred else 1.0) * heard / _times_told(kappa)
+    if heard.any():
+        weights = weights / weights[heard].mean()
+    weights[unknown] = 1.0
+    values[unknown] = np.nan
+    return ViewReliability(values[copy_of], weights, copy_of, any_agree, groups)
+
+
+def _largest_group(groups: NDArray[np.intp], kappa: Vector) -> tuple[NDArray[np.bool_], bool]:
+    """Return which views belong to the largest group, and True; or to any, and False, if none is ahead."""
+    agreeing = groups >= 0
+    sizes = np.bincount(groups[agreeing], weights=1 / _times_told(kappa)[agreeing])
+    ranked = np.sort(sizes)
+    if len(sizes) > 1 and ranked[-1] < ranked[-2] + AHEAD:
+        return agreeing, False
+    return groups == np.argmax(sizes), True
+
+
+def _median_agreement(kappa: Vector, votes: Vector) -> Vector:
+    """Return each view's median agreement by the votes of the others, and at least a tenth of the mean."""
+    total = votes.sum(axis=1)
+    means = np.divide((votes * kappa).sum(axis=1), total, out=np.zeros(len(total)), where=total > 0)
+    medians = [_weighted_median(one, by) for one, by in zip(kappa, votes, strict=True)]
+    return np.maximum(medians, means / 10)
+
+
+def _weighted_median(values: Vector, weights: Vector) -> float:
+    """Return the value in the middle of the weights, interpolated; 0 without any."""
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order][weights[order] > 0], weights[order][weights[order] > 0]
+    if not len(values):
+        return 0.0
+    return float(np.interp(0.5, (np.cumsum(weights) - weights / 2) / weights.sum(), values))
+
+
+def _find_copies(kappa: Vector, n_seen: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return for each view the one that it is a copy of, which has seen all that it has; or itself."""
+    copy_of = np.arange(len(kappa))
+    originals: list[int] = []
+    for i in np.argsort(-np.diag(n_seen), kind="stable").tolist():
+        for j in originals:
+            if kappa[i, j] > COPY and n_seen[i, j] == n_seen[i, i]:
+                copy_of[i] = j
+                break
+        else:
+            originals.append(i)
+    return copy_of
+
+
+def _find_groups(evidence: NDArray[np.bool_], comparable: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the group of each view that agrees with any, -1 for others.
+
+    Views that cannot be compared are not apart for that.
+    """
+    agreeing = np.asarray(evidence.any(axis=1))
+    together = (evidence | ~comparable) & np.outer(agreeing, agreeing)
+    _, labels = connected_components(sparse.csr_array(together))
+    groups = np.full(len(agreeing), -1, dtype=np.intp)
+    groups[agreeing] = np.unique(labels[agreeing], return_inverse=True)[1]
+    return groups
+
+
+def row_reliability(
+    neighbors: Sequence[Index],
+    agreement: Agreement,
+    seen: NDArray[np.bool_] | None = None,
+    *,
+    engine: Any = "numba",
+) -> Vector:
+    """Say how far each row of each view can be relied on, from the neighbours that other views confirm.
+
+    Parameters
+    ----------
+    neighbors : sequence of ndarray of shape (n, k)
+        Each sample's neighbours in one view. A sample's own number means "no neighbour".
+    agreement : Agreement
+        Of the same views.
+    seen : ndarray of bool of shape (n, v), default=None
+        Which view has seen which sample; None: all have seen all.
+    engine : str or Engine, default="numba"
+        Who counts.
+
+    Returns
+    -------
+    ndarray of shape (n, v)
+        Between 0.01 and 1. All 1 for fewer than three views: of two that differ, neither can be preferred.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from consilience.agreement import row_reliability, view_agreement
+    >>> from consilience.stages import nearest_neighbors
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(300, 2))
+    >>> views = [x, x + 0.1 * rng.normal(size=x.shape), x + 0.1 * rng.normal(size=x.shape)]
+    >>> views[0] = np.concatenate([x[30:60], x[:30], x[60:]])  # some rows swapped
+    >>> lists = nearest_neighbors(views, 10)
+    >>> rows = row_reliability(lists, view_agreement(lists))
+    >>> [f"{value:.2f}" for value in (rows[:60, 0].mean(), rows[60:, 0].mean(), rows[:60, 1].mean())]
+    ['0.50', '0.98', '0.90']
+    """
+    engine = get_engine(engine)
+    trust = row_trust(neighbors, agreement, seen, engine)
+    if trust is None:
+        return np.ones((len(neighbors[0]), len(neighbors)))
+    return np.asarray(engine.fetch(trust))
+
+
+def row_trust(
+    lists: Sequence[Any], agreement: Agreement, mask: NDArray[np.bool_] | None, engine: Engine
+) -> Any | None:
+    """Return how far each row can be relied on as a handle of the engine; None: all rows count alike."""
+    v = len(lists)
+    kappa = _beyond_doubt(agreement)
+    votes = np.where(kappa > 0, _votes(kappa), 0.0)
+    if v < 3 or (votes.sum(axis=1) > 0).sum() < 3:
+        return None
+    told_alike = kappa**2 + np.eye(v)
+    units = np.zeros(v)
+    for i in range(v):
+        # In units of this, the sum of votes varies like one Poisson number: 1 if a view is confirmed by one
+        # other, or by copies of it, that share a vote; the size of a vote if by several on their own.
+        mean, spread = votes[i] @ agreement.shared[i], votes[i] * np.sqrt(agreement.shared[i])
+        units[i] = spread @ told_alike @ spread / mean if mean > 0 else 0.0
+    rates = engine.row_trust(engine.stack(lists), mask, votes, agreement.shared, units)
+    return engine.bounded(rates, LEAST_ROW_TRUST)
+
+
+def _beyond_doubt(agreement: Agreement) -> Vector:
+    """Return how far views agree, 0 where it may be chance, and on the diagonal."""
+    return np.where(agreement.significant, np.maximum(agreement.shares, 0.0), 0.0)
+
+
+def _times_told(kappa: Vector) -> Vector:
+    return np.asarray(1 + (kappa**2).sum(axis=1))
+
+
+def _votes(kappa: Vector) -> Vector:
+    """Return how much of a vote each view (column) has on each (row): none on itself."""
+    return (1 - kappa**2) / _times_told(kappa) * (1 - np.eye(len(kappa)))

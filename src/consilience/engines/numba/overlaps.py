@@ -1,0 +1,118 @@
+"""What neighbour lists have in common: counts on several threads (see `overlap_kernels`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import threads
+from ..results import Matrix, Overlaps, Vector
+from .overlap_kernels import count_mutual, count_shared, count_shared_at, sum_shared
+
+Index = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
+
+_GRAIN = 2048  # samples
+
+
+def stack_lists(lists: Sequence[Index]) -> Index:
+    """Return the lists of all views as one array (v, n, k), each ascending; shorter ones filled with self."""
+    n, k = len(lists[0]), max(one.shape[1] for one in lists)
+    result = np.repeat(np.arange(n, dtype=np.int32)[None, :, None], len(lists), axis=0).repeat(k, axis=2)
+    for place, one in zip(result, lists, strict=True):
+        place[:, : one.shape[1]] = one
+    result.sort(axis=2)
+    return result
+
+
+def count_overlaps(stacked: Index, mask: Mask | None) -> Overlaps:
+    """Count what the lists have in common; see `Engine.overlaps`."""
+    v, n, _ = stacked.shape
+    shared = _count_shared(stacked)
+    pairs = np.zeros((v, v, 6))
+    if mask is None or mask.all():
+        everyone = np.ones(n, dtype=bool)
+        for i, one in enumerate(stacked):
+            pairs[i] = _edge_pairs(one, everyone)
+        return Overlaps(shared, pairs, np.full((v, v), n))
+    for i in range(v):
+        for j in range(v):
+            if i != j:
+                pairs[i, j] = _edge_pairs(stacked[i], mask[:, i] & mask[:, j])
+    return Overlaps(shared, pairs, mask.T.astype(np.intp) @ mask.astype(np.intp))
+
+
+def _count_shared(lists: Index) -> Matrix:
+    """Return how many neighbours each two views have in common, over all samples; below the diagonal."""
+    v, n, _ = lists.shape
+    parts = -(-n // _GRAIN)
+    counts = np.zeros((parts, v, v), dtype=np.int64)
+    threads.for_ranges(
+        lambda a, b: [
+            count_shared(lists, p * _GRAIN, min(n, (p + 1) * _GRAIN), counts[p]) for p in range(a, b)
+        ],
+        parts,
+    )
+    return counts.sum(axis=0).astype(np.float64)
+
+
+def _edge_pairs(neighbors: Index, member: Mask) -> Vector:
+    """Count ordered pairs of edges between members, by the samples that they share; see `Overlaps.pairs`."""
+    n = len(neighbors)
+    inside = (neighbors != np.arange(n)[:, None]) & member[:, None] & member[neighbors]
+    out_degree = inside.sum(axis=1).astype(np.float64)
+    in_degree = np.bincount(neighbors[inside], minlength=n).astype(np.float64)
+    mutual = np.empty(n, dtype=np.int64)
+    threads.for_ranges(lambda a, b: count_mutual(neighbors, member, a, b, mutual), n, grain=_GRAIN)
+    edges, back = out_degree.sum(), float(mutual.sum())
+    same_start = (out_degree**2).sum() - edges
+    same_end = (in_degree**2).sum() - edges
+    chained = 2 * ((out_degree * in_degree).sum() - back)
+    apart = edges**2 - edges - back - same_start - same_end - chained
+    return np.array([edges, back, same_start, same_end, chained, apart])
+
+
+def confirmed_rates(
+    stacked: Index, mask: Mask | None, votes: Matrix, expected: Matrix, units: Vector
+) -> Matrix:
+    """Return how far each row of each view is confirmed by others; see `Engine.row_trust`."""
+    v, n, _ = stacked.shape
+    seen = np.ones((n, v), dtype=bool) if mask is None else mask
+    found, foreseen = np.zeros((n, v)), np.zeros((n, v))
+    threads.for_ranges(
+        lambda a, b: sum_shared(stacked, seen, votes, expected, a, b, found, foreseen), n, grain=_GRAIN
+    )
+    rates = np.ones((n, v))
+    for i in np.flatnonzero(units > 0).tolist():
+        rates[:, i] = shrunk_rates(found[:, i] / units[i], foreseen[:, i] / units[i])
+    return rates
+
+
+def shrunk_rates(counts: Vector, expected: Vector) -> Vector:
+    """Return the posterior mean of Poisson rates, in units of what is expected.
+
+    Rates come from a Gamma distribution of mean 1, its shape fitted to how far counts vary beyond a Poisson
+    number's own variance.
+    """
+    excess = float(((counts - expected) ** 2 - expected).sum())
+    squares = float((expected**2).sum())
+    if excess <= 1e-9 * squares:
+        return np.ones(len(counts))
+    shape = squares / excess
+    return np.asarray((shape + counts) / (shape + expected))
+
+
+def count_confirmed(
+    stacked: Index, view: int, others: Mask, rows: NDArray[np.intp], places: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Count the neighbours that other views name at certain places; see `Engine.confirmed`."""
+    counts = np.empty(len(rows), dtype=np.int64)
+    threads.for_ranges(
+        lambda a, b: count_shared_at(stacked, view, others, rows, places, a, b, counts),
+        len(rows),
+        grain=_GRAIN,
+    )
+    return counts

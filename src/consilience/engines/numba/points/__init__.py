@@ -1,0 +1,1 @@
+"""Placed views, one class for each kind of metric."""

@@ -1,0 +1,133 @@
+"""Rows of features made ready to be measured: unit length, centring, and new samples in the form of old ones.
+
+What is done to a row does not depend on the other rows, to the last bit: a placed sample that comes again as a
+new one is the same sample.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ...points.protocol import Floats
+
+_ROUNDING = 4  # entries of a row that differ by no more than so many last digits are the same
+
+
+def unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Scale rows to unit length; say which are zero and stay so."""
+    # The largest entry is taken out first: squares of very large or small numbers would not be finite.
+    largest = np.maximum(x.max(axis=1), -x.min(axis=1)).astype(np.float64)
+    blank = largest == 0
+    scaled = x / np.where(blank, 1.0, largest)[:, None]
+    scaled /= np.where(blank, 1.0, np.sqrt(_squares(scaled)))[:, None]
+    return scaled, blank
+
+
+def _squares(x: Floats) -> Floats:
+    """Return the squared norm of each row."""
+    # NumPy adds up a long row in another order if it is the only one.
+    several = np.repeat(x, 2, axis=0) if len(x) == 1 else x
+    return np.asarray(np.einsum("ij,ij->i", several, several))[: len(x)]
+
+
+def centered_rows(x: Floats) -> Floats:
+    """Subtract from each row its mean; rows that are constant but for rounding become zero.
+
+    Each row is also scaled by a power of two, so that nothing overflows: for directions only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centered_rows(np.array([[1.0, 3.0], [0.1, 0.1]])).tolist()
+    [[-0.25, 0.25], [0.0, 0.0]]
+    """
+    high, low = x.max(axis=1).astype(np.float64), x.min(axis=1).astype(np.float64)
+    largest = np.maximum(high, -low)
+    _, exponents = np.frexp(largest)
+    scaled = np.ldexp(x.astype(np.float64, order="C"), -exponents[:, None])
+    spread = np.ldexp(high, -exponents) - np.ldexp(low, -exponents)
+    tiny = _ROUNDING * np.finfo(x.dtype).eps * np.ldexp(largest, -exponents)
+    scaled -= scaled.mean(axis=1)[:, None]
+    scaled -= scaled.mean(axis=1)[:, None]  # what rounding left of the mean
+    scaled[spread <= tiny] = 0.0
+    return scaled
+
+
+def sparse_unit_rows(x: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    """Scale rows to unit length; say which are zero and stay so."""
+    counts = np.diff(x.indptr)
+    largest = np.asarray(abs(x).max(axis=1).todense(), dtype=np.float64).ravel()
+    blank = largest == 0
+    data = x.data / np.repeat(np.where(blank, 1.0, largest), counts)
+    scaled = sparse.csr_array((data, x.indices, x.indptr), shape=x.shape)
+    data /= np.repeat(np.where(blank, 1.0, np.sqrt(row_squares(scaled))), counts)
+    return scaled, blank
+
+
+def row_squares(x: sparse.csr_array) -> NDArray[np.float64]:
+    """Return the squared norm of each row."""
+    with np.errstate(over="ignore"):
+        squares = sparse.csr_array((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape)
+    return np.asarray(squares.sum(axis=1)).ravel()
+
+
+def as_queries(queries: Any, x: Any, dtype: Any, *, missing: bool = False) -> Any:
+    """Return new samples in the form of placed features.
+
+    Parameters
+    ----------
+    queries : ndarray or sparse matrix of shape (m, d)
+        New samples.
+    x : ndarray or CSR of shape (n, d)
+        The placed samples: whether they are sparse, and how many features they have.
+    dtype : dtype
+        What numbers they were given as, so that the same sample is measured by the same arithmetic.
+    missing : bool, default=False
+        Whether cells may be NaN.
+
+    Returns
+    -------
+    ndarray or CSR of shape (m, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_queries([[1, 2]], np.zeros((5, 2)), np.float64)
+    array([[1., 2.]])
+    """
+    if not sparse.issparse(queries):
+        queries = np.asarray(queries)
+    if queries.ndim != 2:
+        raise ValueError(f"New samples must be rows of a 2-D array, got {queries.ndim} dimensions.")
+    if queries.shape[1] != x.shape[1]:
+        raise ValueError(f"New samples have {queries.shape[1]} features, those of the view {x.shape[1]}.")
+    with np.errstate(over="ignore"):  # looked at below
+        if sparse.issparse(x):
+            result = sparse.csr_array(queries, dtype=dtype, copy=True)
+            result.sum_duplicates()
+            result.indices = result.indices.astype(x.indices.dtype, copy=False)
+            result.indptr = result.indptr.astype(x.indptr.dtype, copy=False)
+        else:
+            dense = queries.toarray() if sparse.issparse(queries) else queries
+            result = np.ascontiguousarray(dense, dtype=dtype)
+    _check_finite(result, missing)
+    return result
+
+
+def _check_finite(rows: Any, missing: bool) -> None:
+    values = rows.data if sparse.issparse(rows) else rows
+    bad = np.isinf(values) if missing else ~np.isfinite(values)
+    if not bad.any():
+        return
+    if sparse.issparse(rows):
+        i = int(np.searchsorted(rows.indptr, int(np.argmax(bad)), side="right")) - 1
+    else:
+        i = int(np.argmax(bad.any(axis=1)))
+    raise ValueError(
+        f"New sample {i} holds {'infinity' if missing else 'NaN or infinity'} (or a number too large for "
+        f"{values.dtype}, the type of the samples it is compared with)."
+    )

@@ -1,0 +1,1 @@
+"""Neighbour search: exact, approximate, and among the edges of graphs."""

@@ -1,0 +1,350 @@
+"""Compiled parts of the approximate search: see `regions`."""
+
+# Compiled functions are not annotated: Numba derives their types from the call.
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+# mypy: disable-error-code="call-arg, assignment"
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from .exact_kernels import insert, place_of, sparse_squared_difference, squared_difference
+from .lanes import LANES, bits_near, bits_within, lowest_bit
+
+_njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
+_FAR = 2.0 - 1e-12  # squared difference of unit vectors with nothing in common, or more, but for rounding
+_TRIES = 8  # times k: samples that are tried in the place of those with nothing in common
+
+
+@nb.njit(inline="always")
+def _within(products, squares, begin, limit):
+    """Return which of 16 values squares - 2 products from `begin` on are within a limit, as bits."""
+    if begin + LANES <= len(squares):
+        place = nb.uintp(4 * begin)
+        return bits_within(
+            nb.uintp(products.ctypes.data) + place, nb.uintp(squares.ctypes.data) + place, limit
+        )
+    bits = nb.uint32(0)
+    for c in range(begin, len(squares)):
+        if squares[c] - (products[c] + products[c]) <= limit:
+            bits |= nb.uint32(1) << nb.uint32(c - begin)
+    return bits
+
+
+@_njit
+def nearest_centers(products, squares, labels):
+    """Set the nearest centre of each row, from its products with all centres and their squared norms."""
+    for r in range(len(products)):
+        product, best, least = products[r], 0, np.float32(np.inf)
+        for begin in range(0, len(squares), LANES):
+            bits = _within(product, squares, begin, least)
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                distance = squares[c] - (product[c] + product[c])
+                if distance < least:
+                    best, least = c, distance
+        labels[r] = best
+
+
+@_njit
+def choose_regions(products, squares, own_squares, weight, reach, fewest, counts, chosen):
+    """List the regions to look into for each row, the nearest first; return how many entries were written.
+
+    Those whose centre has a squared distance of at most ``reach + weight * (that of the nearest)``, but at
+    least `fewest`.
+    """
+    n_regions, place = len(squares), 0
+    near, which = np.empty(fewest, np.float32), np.empty(fewest, np.int32)
+    for r in range(len(products)):
+        product, first = products[r], place
+        near[:] = np.inf
+        which[:] = 0
+        for begin in range(0, n_regions, LANES):
+            bits = _within(product, squares, begin, near[fewest - 1])
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                distance = squares[c] - (product[c] + product[c])
+                if distance < near[fewest - 1]:
+                    slot = fewest - 1
+                    while slot > 0 and near[slot - 1] > distance:
+                        near[slot], which[slot] = near[slot - 1], which[slot - 1]
+                        slot -= 1
+                    near[slot], which[slot] = distance, c
+        for slot in range(fewest):
+            chosen[place] = which[slot]
+            place += 1
+        own = own_squares[r]
+        limit = reach + weight * (near[0] + own) - own
+        if limit >= near[fewest - 1]:
+            for begin in range(0, n_regions, LANES):
+                bits = _within(product, squares, begin, limit)
+                while bits:
+                    c = begin + lowest_bit(bits)
+                    bits &= bits - nb.uint32(1)
+                    if not _listed(which, c):
+                        chosen[place] = c
+                        place += 1
+        counts[r] = place - first
+    return place
+
+
+@nb.njit(inline="always")
+def _listed(which, c):
+    found = False
+    for other in which:
+        found |= other == c
+    return found
+
+
+@_njit
+def group_by_region(rows, starts, chosen, skip, ends, grouped):
+    """Sort the pairs (row, region) of some rows by region; `ends` becomes where each region's rows end.
+
+    `skip` leading regions of each row are left out. Return the number of pairs.
+    """
+    ends[:] = 0
+    for row in rows:
+        for p in range(starts[row] + skip, starts[row + 1]):
+            ends[chosen[p]] += 1
+    total = 0
+    for c in range(len(ends)):
+        total += ends[c]
+        ends[c] = total - ends[c]
+    for r in range(len(rows)):
+        row = rows[r]
+        for p in range(starts[row] + skip, starts[row + 1]):
+            c = chosen[p]
+            grouped[ends[c]] = r
+            ends[c] += 1
+    return total
+
+
+@_njit
+def improve_lists(products, samples, first, squares, distance, index):
+    """Offer each sample, a row of `products`, the samples from `first` on, its columns; never itself.
+
+    Row r of `distance` and `index` is the list of ``samples[r]``, ascending.
+    """
+    n_columns, last = products.shape[1], distance.shape[1] - 1
+    own = squares[first : first + n_columns]
+    for r in range(len(products)):
+        product, square, nearest, members = products[r], squares[samples[r]], distance[r], index[r]
+        for begin in range(0, n_columns, LANES):
+            bits = _within(product, own, begin, nearest[last] - square)
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                if first + c != samples[r]:
+                    _improve(nearest, members, square + own[c] - (product[c] + product[c]), first + c)
+
+
+@_njit
+def near_pairs(products, queries, first, squares, distance, found, values):
+    """List the pairs of a tile not farther apart than what one of the two has so far; return their number.
+
+    Nor are equally far ones left out, or who comes first would decide. Row r of `products` belongs to the
+    sample ``queries[r]``, column c to the sample ``first + c``; `distance` has the lists so far, ascending.
+    Another thread may shorten them meanwhile: then some pairs are listed in vain.
+    """
+    n_columns, last = products.shape[1], distance.shape[1] - 1
+    limits, own = np.empty(n_columns, np.float32), squares[first : first + n_columns]
+    for c in range(n_columns):
+        limits[c] = distance[first + c, last]
+    count = 0
+    for r in range(len(products)):
+        q, product = queries[r], products[r]
+        square, limit = squares[q], distance[q, last]
+        for begin in range(0, n_columns, LANES):
+            bits = _near(product, own, limits, begin, square, limit)
+            while bits:
+                c = begin + lowest_bit(bits)
+                bits &= bits - nb.uint32(1)
+                found[count, 0], found[count, 1] = q, first + c
+                values[count] = square + own[c] - (product[c] + product[c])
+                count += 1
+    return count
+
+
+@nb.njit(inline="always")
+def _near(products, squares, limits, begin, square, limit):
+    """Return which of 16 pairs from `begin` on are within a limit of one of the two ends, as bits."""
+    if begin + LANES <= len(squares):
+        place = nb.uintp(4 * begin)
+        return bits_near(
+            nb.uintp(products.ctypes.data) + place,
+            nb.uintp(squares.ctypes.data) + place,
+            nb.uintp(limits.ctypes.data) + place,
+            square,
+            limit,
+        )
+    bits = nb.uint32(0)
+    for c in range(begin, len(squares)):
+        d = square + squares[c] - (products[c] + products[c])
+        if d <= limit or d <= limits[c]:
+            bits |= nb.uint32(1) << nb.uint32(c - begin)
+    return bits
+
+
+@_njit
+def insert_pairs(found, values, count, distance, index):
+    """Put each of some pairs into the lists of both its ends."""
+    for p in range(count):
+        i, j = found[p, 0], found[p, 1]
+        if i != j:
+            _improve(distance[i], index[i], values[p], j)
+            _improve(distance[j], index[j], values[p], i)
+
+
+@_njit
+def _improve(distance, index, d, j):
+    """Put (d, j) into a full list, ascending by distance, then index, in which nobody may be twice."""
+    place = len(distance) - 1
+    if d > distance[place] or (d == distance[place] and j >= index[place]):
+        return
+    for other in range(place):
+        if index[other] == j:
+            if distance[other] <= d:
+                return
+            place = other  # it was there with a larger value, by rounding
+            break
+    while place > 0 and (distance[place - 1] > d or (distance[place - 1] == d and index[place - 1] > j)):
+        distance[place], index[place] = distance[place - 1], index[place - 1]
+        place -= 1
+    distance[place], index[place] = d, j
+
+
+@nb.njit(inline="always")
+def _byte(value, step):
+    """Return a value in steps, rounded to what a byte can hold."""
+    return np.int32(np.rint(min(max(value / step, np.float32(-127)), np.float32(127))))
+
+
+@_njit
+def round_rows(x, step, rows, starts):
+    """Round rows to bytes, and set what their products with panels begin with."""
+    for i in range(len(x)):
+        total = 0
+        for f in range(x.shape[1]):
+            value = _byte(x[i, f], step)
+            rows[i, f] = value
+            total += value
+        starts[i] = -128 * total
+
+
+@_njit
+def quantize_rows(x, order, step, first, last, rows, starts, panels, squares):
+    """Round the rows at places [first, last) of an order to bytes, in the forms that products take.
+
+    See `byte_products.multiply_panels`. Padding is left as it is.
+    """
+    for place in range(first, last):
+        panel, lane = place // 16, place % 16
+        total, square = 0, 0
+        for f in range(x.shape[1]):
+            value = _byte(x[order[place], f], step)
+            rows[place, f], panels[panel, f // 4, lane, f % 4] = value, value + 128
+            total, square = total + value, square + value * value
+        starts[place] = -128 * total
+        squares[place] = square
+
+
+@_njit
+def measure_lists(x, samples, lists, k, first, last, nearest, squares):
+    """Measure the members of the lists exactly, for places [first, last), and keep the k nearest.
+
+    `lists` has places in `samples`; `nearest` and `squares` are filled by sample.
+    """
+    distance, members = np.empty(k), np.empty(k, np.int32)
+    for place in range(first, last):
+        i, count = samples[place], 0
+        for slot in range(lists.shape[1]):
+            if lists[place, slot] >= 0:
+                j = samples[lists[place, slot]]
+                count = insert(distance, members, count, k, squared_difference(x, i, x, j), j)
+        for slot in range(count):
+            nearest[i, slot] = members[slot]
+            squares[i, slot] = squared_difference(x, i, x, members[slot])
+        nearest[i, count:] = i
+
+
+@_njit
+def measure_lists_sparse(data, indices, indptr, samples, lists, k, first, last, nearest, squares):
+    """Measure the members of the lists, as above, of features in CSR form."""
+    distance, members = np.empty(k), np.empty(k, np.int32)
+    x = data, indices, indptr
+    for place in range(first, last):
+        i, count = samples[place], 0
+        for slot in range(lists.shape[1]):
+            if lists[place, slot] >= 0:
+                j = samples[lists[place, slot]]
+                d = sparse_squared_difference(*x, i, *x, j)
+                count = insert(distance, members, count, k, d, j)
+        for slot in range(count):
+            nearest[i, slot] = members[slot]
+            squares[i, slot] = sparse_squared_difference(*x, i, *x, members[slot])
+        nearest[i, count:] = i
+
+
+@_njit
+def list_first_of_far(data, indices, indptr, blank, first, last, nearest, squares):
+    """Let the samples [first, last) list the first of those with which they have nothing in common.
+
+    If the lists have such: all of these are equally far, but hardly any is looked at in a search by regions.
+    """
+    x, k = (data, indices, indptr), nearest.shape[1]
+    distance, members = np.empty(k), np.empty(k, np.int32)
+    for i in range(first, last):
+        if blank[i] or squares[i, k - 1] < _FAR:
+            continue
+        count = 0
+        for slot in range(k):
+            if nearest[i, slot] != i:
+                count = insert(distance, members, count, k, squares[i, slot], nearest[i, slot])
+        for j in range(min(len(blank), _TRIES * k)):
+            if j != i and place_of(j, members[:count]) < 0:
+                d = 2.0 if blank[j] else sparse_squared_difference(*x, i, *x, j)
+                count = insert(distance, members, count, k, d, j)
+        for slot in range(count):
+            j = members[slot]
+            nearest[i, slot] = j
+            squares[i, slot] = 2.0 if blank[j] else sparse_squared_difference(*x, i, *x, j)
+
+
+@_njit
+def sparse_center_products(data, indices, indptr, start, stop, centers, out):
+    """Fill in the products of rows in CSR form with centres, which are columns."""
+    for i in range(start, stop):
+        row = out[i - start]
+        row[:] = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            value, center = data[p], centers[indices[p]]
+            for c in range(len(row)):
+                row[c] += value * center[c]
+
+
+@_njit
+def sparse_products(data, indices, indptr, n_columns, queries, start, stop, out):
+    """Fill in the products of some rows in CSR form with those from start to stop, by their transpose."""
+    first, last = indptr[start], indptr[stop]
+    ends = np.zeros(n_columns + 1, np.int32)
+    rows, values = np.empty(last - first, np.int32), np.empty(last - first, np.float32)
+    for p in range(first, last):
+        ends[indices[p] + 1] += 1
+    for c in range(n_columns):
+        ends[c + 1] += ends[c]
+    for i in range(start, stop):
+        for p in range(indptr[i], indptr[i + 1]):
+            place = ends[indices[p]]
+            rows[place], values[place] = i - start, data[p]
+            ends[indices[p]] += 1
+    # Now entry c of `ends` is where column c ends, and the one before it where that begins.
+    for r in range(len(queries)):
+        row = out[r]
+        row[:] = 0
+        for p in range(indptr[queries[r]], indptr[queries[r] + 1]):
+            column, value = indices[p], data[p]
+            for place in range(ends[column - 1] if column > 0 else 0, ends[column]):
+                row[rows[place]] += value * values[place]

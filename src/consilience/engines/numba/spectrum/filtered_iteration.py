@@ -1,0 +1,283 @@
+r"""The largest eigenvectors of a large sparse matrix by Chebyshev-filtered subspace iteration.
+
+A block of some more vectors than are wanted is multiplied by a polynomial of the matrix that is small on the
+unwanted part of the spectrum, :math:`[a, b]`, and grows as fast as a polynomial can above it; then the best
+eigenvectors in its span are taken (Rayleigh-Ritz), which also tell better where the unwanted part ends, and
+so on. `a` is a bound by a short Lanczos run, `b` the least eigenvalue that the block has shown: it is never
+above the true one with that number. The degree is what is needed to reach the tolerance at the rate that the
+interval promises, but not more than single precision bears. The block begins at random, so that every copy of
+a multiple eigenvalue is in it.
+
+Vectors that are done while others are not are locked: taken out of the block, and kept out of it. Without
+that the degree would be limited by them.
+
+Y. Zhou, Y. Saad, M. L. Tiago, J. R. Chelikowsky, "Self-consistent-field calculations using Chebyshev-filtered
+subspace iteration", Journal of Computational Physics, 2006.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ....run.events import tick
+from .block_product import (
+    Block,
+    BlockProduct,
+    FloatArray,
+    columns_inner,
+    empty_block,
+    inner,
+    mix,
+    remove,
+    squared_residuals,
+    turned,
+)
+from .reordering import neighborly_order, reordered
+
+_CACHE = 32 << 20  # bytes of a block that a processor keeps at hand
+_LANCZOS_STEPS = 12
+_ROWS, _COLUMNS = 8192, 32  # that are copied, or checked, together
+_FIRST_DEGREES = (8, 10)  # before the eigenvalues are known well enough to tell the degree
+_LARGEST_DEGREE = 60
+_SPREAD = 1e4  # growth of one direction beside another that single precision bears
+_SAFETY = 0.3  # part of the tolerance that is aimed at
+_ANGLE = 0.01  # what a residual may be of the distance to the eigenvalues beyond the block
+_FLOOR = {np.float32: 1e-6, np.float64: 1e-12}  # residuals that can always be reached
+_SINGLE = _FLOOR[np.float32]  # the least tolerance for single precision
+_COPIES, _AWAY = 1e-6, 10.0  # difference of eigenvalues that are copies; see `FilteredIteration._aim`
+_STEP_DOWN = 0.1  # of the lower bound, once it is found to be none
+_NO_DIRECTION = 1e-6  # of the Gram matrix of unit columns: an eigenvalue that is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Eigenvalues (m,), descending, orthonormal vectors (n, m), and residual norms (m,)."""
+
+    values: FloatArray
+    vectors: FloatArray
+    residuals: FloatArray
+
+
+class FilteredIteration:
+    """The iteration, which can be stopped and taken up again.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Exactly symmetric, eigenvalues in [-1, 1].
+    known : ndarray of shape (n, q)
+        Orthonormal eigenvectors of eigenvalue 1, which are not looked for again.
+    n_wanted : int
+        How many eigenvectors, at most half of the samples.
+    tol : float
+        Largest residual norm. Below 1e-6 the work is done in double precision.
+    rng : Generator
+        Draws the first block.
+
+    Attributes
+    ----------
+    n_products : int
+        Products of the matrix with the block so far.
+    """
+
+    def __init__(
+        self,
+        matrix: sparse.csr_array,
+        known: FloatArray,
+        n_wanted: int,
+        tol: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self._null, self._rng = known, rng
+        self._tol, self._n_wanted = tol, int(n_wanted)
+        self._real: type[np.float32] | type[np.float64] = np.float32 if tol >= _SINGLE else np.float64
+        self.n_products = 0
+        # Some more than wanted: the more, the faster it converges, and the more a product costs. Part of a
+        # line of the cache would cost as much as the whole.
+        width = -(-(self._n_wanted + max(4, self._n_wanted // 5)) // 16) * 16
+        self._width = min(width, len(known) - known.shape[1])
+        # The block is in an order of its own if it is larger than the cache.
+        large = len(known) * self._width * np.dtype(self._real).itemsize > _CACHE
+        self._order = neighborly_order(matrix) if large else np.arange(len(known))
+        self._given = BlockProduct(matrix)
+        self._product = BlockProduct(reordered(matrix, self._order, self._real)) if large else self._given
+        self._known = known.astype(self._real)[self._order]  # and what is locked, after it
+        self._known_values = np.ones(known.shape[1])
+        self._low = self._lower_bound()
+        self._n_rounds, self._high, self._margin = 0, -np.inf, 0.0
+        self._theta = self._residuals = np.empty(0)
+        self._block = self._image = np.empty((len(known), 0), self._real)
+        self._fill_up()
+
+    @property
+    def _n_left(self) -> int:
+        """How many wanted vectors are not locked."""
+        return self._n_wanted + self._null.shape[1] - self._known.shape[1]
+
+    @property
+    def target(self) -> float:
+        """The residual norm to reach.
+
+        The tolerance, or less where eigenvalues are so close that it would allow vectors that have nothing to
+        do with those wanted.
+        """
+        distance = self._theta[self._n_left - 1] - self._high
+        if distance < _COPIES:  # any vectors for the same eigenvalue will do
+            return self._tol
+        return min(self._tol, max(_ANGLE * distance, _FLOOR[self._real]))
+
+    def run(self, max_products: int) -> bool:
+        """Iterate until the target is reached, and say whether it is, or so many products have been made."""
+        while (largest := self._residuals[: self._n_left].max()) > self.target:
+            # Residuals shrink by a factor that stays about the same: how far it is, in logarithms.
+            tick(max(-np.log(largest), 0.0), -np.log(self.target))
+            if self.n_products >= max_products:
+                return False
+            self._lock()
+            self._aim()
+            self._filter(self._degree())
+            self._rayleigh_ritz()
+            self._fill_up()
+        return True
+
+    def found(self) -> Found:
+        """Return the wanted vectors, as far as they have come."""
+        q = self._null.shape[1]
+        values = np.append(self._known_values[q:], self._theta)
+        by_value = np.argsort(-values, kind="stable")[: self._n_wanted]
+        vectors = np.empty((self._product.n_rows, len(by_value)))
+        for begin in range(0, len(vectors), _ROWS):  # not all at once: that would take the memory again
+            rows = slice(begin, begin + _ROWS)
+            part = np.hstack([self._known[rows, q:], self._block[rows]])
+            vectors[self._order[rows]] = part[:, by_value]
+        remove(vectors, self._null)
+        # Orthonormal but for the rounding of single precision: now in double precision.
+        factor = linalg.cholesky(inner(vectors, vectors))
+        vectors = turned(vectors, linalg.solve_triangular(factor, np.eye(len(factor))))
+        values, residuals = np.empty((2, len(by_value)))
+        for begin in range(0, len(by_value), _COLUMNS):
+            columns = slice(begin, begin + _COLUMNS)
+            part = np.ascontiguousarray(vectors[:, columns])
+            image = self._given(part)
+            values[columns] = columns_inner(part, image)
+            residuals[columns] = np.sqrt(squared_residuals(part, image, values[columns]))
+        return Found(values, vectors, residuals)
+
+    def _growth(self, value: float) -> float:
+        """Return the logarithm of what one degree of the filter makes of an eigenvalue."""
+        return float(np.arccosh(max((value - self._centre) / self._half, 1.0)))
+
+    def _aim(self) -> None:
+        """Set centre and half of the length of the part of the spectrum that is to be damped."""
+        high, last = self._high, self._theta[self._n_left - 1]
+        if last - high < _COPIES:
+            # The block ends within copies of one eigenvalue. That must not be the end of the interval: by its
+            # residual, what disturbs them is farther away.
+            self._margin = max(self._margin, _AWAY * min(self._residuals[: self._n_left].max(), 0.01))
+            high = last - self._margin
+        self._centre, self._half = (high + self._low) / 2, max((high - self._low) / 2, 1e-3)
+
+    def _degree(self) -> int:
+        """Return the degree that should be enough, as far as it can be borne."""
+        last = self._n_left - 1
+        needed = np.log(max(self._residuals[: last + 1].max() / (_SAFETY * self.target), 2.0))
+        enough = needed / max(self._growth(self._theta[last]), 1e-6)
+        spread = self._growth(self._theta[0]) - self._growth(self._theta[-1])
+        bearable = np.log(_SPREAD) / max(spread, 1e-6)
+        rounds = self._n_rounds
+        most = _FIRST_DEGREES[rounds] if rounds < len(_FIRST_DEGREES) else _LARGEST_DEGREE
+        self._n_rounds += 1
+        return int(max(2, min(np.ceil(enough), bearable, most)))
+
+    def _filter(self, degree: int) -> None:
+        """Replace the block by a Chebyshev polynomial of the matrix times it, scaled to stay of its size."""
+        centre, half = self._centre, self._half
+        top = float(self._theta[0]) if self._n_rounds > len(_FIRST_DEGREES) else 1.0
+        sigma = first = half / max(top - centre, half)
+        before, now = self._block, self._image
+        mix(now, before, sigma / half, -sigma * centre / half)
+        # What is known grows beside the block, from rounding: often enough it is taken out.
+        ahead = self._growth(self._known_values.max(initial=-1.0)) - self._growth(top)
+        often = int(np.log(_SPREAD) / ahead) if ahead > 0 else degree
+        for step in range(2, degree + 1):
+            after = 1 / (2 / first - sigma)
+            self._product.combine(now, before, 2 * after / half, -2 * after * centre / half, -sigma * after)
+            before, now, sigma = now, before, after
+            if step % max(often, 1) == 0:
+                remove(before, self._known)
+                remove(now, self._known)
+        self.n_products += degree - 1
+        remove(now, self._known)
+        self._block, self._image = now, before  # `_image` is memory to write to
+
+    def _rayleigh_ritz(self) -> None:
+        """Turn the block into the best eigenvectors in its span, without those that are only rounding."""
+        self._product.combine(self._block, self._image, 1.0, 0.0, 0.0)
+        self.n_products += 1
+        gram, small = inner(self._block, self._block), inner(self._block, self._image)
+        unit = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-30))
+        share, directions = np.linalg.eigh(gram * unit * unit[:, None])
+        kept = share > _NO_DIRECTION
+        basis = unit[:, None] * directions[:, kept] / np.sqrt(share[kept])
+        small = basis.T @ (small + small.T) @ basis / 2
+        theta, rotation = np.linalg.eigh(small)
+        turn = (basis @ rotation)[:, ::-1]
+        self._theta = theta[::-1].copy()
+        self._block, self._image = turned(self._block, turn), turned(self._image, turn)
+        self._residuals = np.sqrt(squared_residuals(self._block, self._image, self._theta))
+
+    def _fill_up(self) -> None:
+        """Give the block its whole width again, with random vectors, and see how far it reaches."""
+        missing = self._width - (self._known.shape[1] - self._null.shape[1]) - self._block.shape[1]
+        if missing > 0:
+            new: Block = self._rng.standard_normal((len(self._block), missing), dtype=np.float32)
+            new *= np.float32(1 / np.sqrt(len(new)))
+            self._block = self._joined(self._block, new)
+            self._image = empty_block(*self._block.shape, self._real)
+            remove(self._block, self._known)
+            self._rayleigh_ritz()
+        last = float(self._theta[-1])
+        if last < (self._high + self._low) / 2:  # something below the interval grew: it begins too high
+            self._low = max(-1.0, min(self._low, last) - _STEP_DOWN)
+        self._high = max(self._high, last)
+
+    def _joined(self, *blocks: Block) -> Block:
+        """Return the columns of all blocks in one."""
+        joined = empty_block(self._product.n_rows, sum(x.shape[1] for x in blocks), self._real)
+        return np.concatenate(blocks, axis=1, out=joined)
+
+    def _lock(self) -> None:
+        """Take the leading vectors that are done out of the block."""
+        done = self._residuals[: self._n_left] <= _SAFETY * self.target
+        n_done = int(done.argmin()) if not done.all() else 0
+        if n_done == 0:
+            return
+        self._known = np.hstack([self._known, self._block[:, :n_done]])
+        self._known_values = np.append(self._known_values, self._theta[:n_done])
+        self._block, self._image = (self._joined(x[:, n_done:]) for x in (self._block, self._image))
+        self._theta, self._residuals = self._theta[n_done:], self._residuals[n_done:]
+
+    def _lower_bound(self) -> float:
+        """Return what is hardly ever above the least eigenvalue, by a few steps of Lanczos' method."""
+        now = self._rng.standard_normal((self._product.n_rows, 1), dtype=np.float32)
+        now /= np.float32(np.linalg.norm(now))
+        before, beta = np.zeros_like(now), 0.0
+        diagonal, beside = [], []
+        for _ in range(_LANCZOS_STEPS):
+            before *= np.float32(-beta)
+            self._product.combine(now, before, 1.0, 0.0, 1.0)
+            diagonal.append(float(inner(now, before)[0, 0]))
+            before -= np.float32(diagonal[-1]) * now
+            beta = float(np.sqrt(inner(before, before)[0, 0]))
+            if beta < 1e-5:  # the Krylov space is exhausted
+                break
+            beside.append(beta)
+            before /= np.float32(beta)
+            before, now = now, before
+        size = len(diagonal)
+        values, vectors = linalg.eigh_tridiagonal(diagonal, beside[: size - 1])
+        slack = beside[-1] * abs(vectors[-1, 0]) if len(beside) == size else 0.0
+        return max(-1.0, float(values[0]) - slack)

@@ -1,0 +1,542 @@
+"""The seam: everything that is done to rows and edges, as the functions of an engine.
+
+Stages call an engine and never look into what it returns. A *handle* is whatever the engine likes, an array or
+something on another device: only the engine that made it opens it. Scalars, v x v matrices, small samples and
+labels come to the caller; anything larger comes by `fetch`, when somebody asks for it.
+
+==================  =====================================================================================
+handle              what it stands for
+==================  =====================================================================================
+points              a view placed by the engine: rows and metric
+queries             new samples next to a placed view
+lists               the nearest k samples of each sample, (n, k); its own number where there are fewer
+stacked             the lists of several views, ready to be compared
+trust               how much each row of each view counts, (n, v)
+edges               the directed edges that the views share, row by row
+judged              which view judges which edge, (v, n_edges); None: all views judge all edges
+values              a number on each edge, (n_edges,)
+weights             a number on each edge for each view, (v, n_edges)
+state               the weights of a fusion, their inconsistent parts and the fused values
+graph               a symmetric sparse graph, (n, n)
+vectors             rows of an embedding, (n, m)
+==================  =====================================================================================
+
+`numpy` is the readable engine and the oracle for all others; `numba` is the default. Both work in the memory
+of this process: their handles are plain arrays, `EdgeSet` and SciPy matrices.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graphs import EdgeKernel, Moments
+from ..spaces import Space
+from ..spaces.columns import Columns
+from . import threads
+from .results import Clusters, Matrix, Neighbors, Overlaps, Spectrum, Sums, Vector
+
+Handle = Any
+Mask = NDArray[np.bool_]
+Search = Literal["exact", "approximate", "auto"]
+SEARCHES: tuple[Search, ...] = ("auto", "exact", "approximate")
+
+
+def enough_for_subset(k: int, share: float) -> int:
+    """Return how many neighbours to find so that a share of the samples hardly ever lacks one of its k.
+
+    Of the nearest K of all samples that share is in a subset, give or take chance.
+
+    Examples
+    --------
+    >>> enough_for_subset(20, 0.8)
+    42
+    """
+    return int(np.ceil((k + 3 * np.sqrt(k)) / share))
+
+
+class Engine(ABC):
+    """All heavy work on rows and edges. See the module for what handles are.
+
+    A subclass has a `name`, and implements every abstract function. `tests/engines` runs each of them, for
+    every engine, next to the oracle.
+    """
+
+    name: ClassVar[str]
+
+    # About the engine
+
+    def limit(self, n_jobs: int | None) -> AbstractContextManager[None]:
+        """Use so many threads inside the block; None leaves everything as it is."""
+        return threads.limit(n_jobs)
+
+    @property
+    def n_threads(self) -> int:
+        """How many threads it uses now."""
+        return threads.count()
+
+    def fetch(self, handle: Handle) -> Any:
+        """Return what a handle stands for, in the memory of this process.
+
+        Lists, trust, values, weights and vectors become arrays, edges an `EdgeSet`, graphs a SciPy
+        csr_array. For engines that work in this memory that is the handle itself.
+        """
+        return handle
+
+    def adopt(self, value: Any) -> Handle:
+        """Return a handle for what `fetch` would return: the way back, for checkpoints and own graphs."""
+        return value
+
+    # Rows: features, and who is near whom
+
+    @abstractmethod
+    def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
+        """Return range, mean, spread and zeros of the columns of a dense view, over the rows seen."""
+
+    @abstractmethod
+    def place(self, space: Space) -> Handle:
+        """Put a view where the engine wants it, and return points. Raises a ValueError if the metric cannot
+        measure it."""
+
+    @abstractmethod
+    def query(self, points: Handle, rows: Any) -> Handle:
+        """Put new samples next to a placed view, and return queries to search and to measure from.
+
+        Parameters
+        ----------
+        points : points
+            The view, placed.
+        rows : ndarray or sparse matrix of shape (m, d)
+            New samples by the same features, on the scale of the view. Of a view that is a matrix between
+            samples: their distances or similarities to its n samples, (m, n).
+
+        Returns
+        -------
+        queries
+            What is said of one new sample does not depend on the others. A sample of the view that comes
+            again as a new one is measured exactly as in `measure`, and is at 0 from itself; but under cosine
+            and correlation a row without direction is at 1 from everybody.
+        """
+
+    @abstractmethod
+    def subset(self, points: Handle, rows: NDArray[np.intp], n_samples: int) -> Handle:
+        """Return points of some of the n samples, ascending; nothing is placed anew."""
+
+    @abstractmethod
+    def cached(self, points: Handle) -> Handle:
+        """Return points that remember what they were asked, for those who fit many models to the same views."""
+
+    @abstractmethod
+    def is_constant(self, points: Handle) -> bool:
+        """Say whether all samples look the same."""
+
+    @abstractmethod
+    def mean_over_pairs(self, points: Handle) -> float:
+        """Return the mean over all n^2 pairs, a sample and itself counting as 0.
+
+        Of squared distances, or of similarities; but for cosine and correlation of the distances 1 - cos
+        themselves, not squared. So it has a closed form for these and for Euclidean distance.
+        """
+
+    @abstractmethod
+    def nearest(self, points: Handle, k: int, search: Search = "exact") -> Neighbors:
+        """Return the k nearest of each sample, and how they were found.
+
+        Distances that agree to twelve digits count as equal; of equal ones the lower number is nearer, or in
+        sparse graphs the one whose ends share more neighbours. "auto" is exact where looking at all pairs
+        costs less.
+        """
+
+    @abstractmethod
+    def nearest_new(self, queries: Handle, k: int) -> Handle:
+        """Return the lists of new samples: the k nearest placed ones; -1 where there are fewer."""
+
+    @abstractmethod
+    def untie(self, points: Handle, lists: Handle, seed: Sequence[int]) -> Handle:
+        """Return lists that do not depend on the order of the samples.
+
+        Where the last two neighbours of many samples are equally near, the order of the samples decides who is
+        named. It is the same in all views and would pass for agreement: so the last ones are drawn at random
+        among those that are equally near. Lists without many ties come back as they are.
+        """
+
+    @abstractmethod
+    def restrict(self, lists: Handle, samples: Mask) -> Handle:
+        """Return lists in which only these samples (n,) have neighbours."""
+
+    # Agreement: what lists have in common
+
+    @abstractmethod
+    def stack(self, lists: Sequence[Handle]) -> Handle:
+        """Return the lists of several views as one handle, ready to be compared."""
+
+    @abstractmethod
+    def overlaps(self, stacked: Handle, mask: Mask | None) -> Overlaps:
+        """Count what the lists of views have in common, and what chance would make of it.
+
+        `mask` (n, v) says which view has seen which sample; None: all.
+        """
+
+    @abstractmethod
+    def row_trust(
+        self, stacked: Handle, mask: Mask | None, votes: Matrix, expected: Matrix, units: Vector
+    ) -> Handle:
+        """Return how far each row of each view is confirmed by the lists of other views: trust (n, v).
+
+        Parameters
+        ----------
+        stacked, mask
+            As for `overlaps`.
+        votes : ndarray of shape (v, v)
+            How much of a vote each view (column) has on each (row).
+        expected : ndarray of shape (v, v)
+            How many neighbours two views share on average.
+        units : ndarray of shape (v,)
+            What the confirmed neighbours of a view are counted in; 0: the view's rows all count 1.
+
+        Notes
+        -----
+        Counts t of confirmed neighbours, where e are expected, are taken for Poisson numbers whose rates come
+        from a Gamma distribution of mean 1, fitted to all rows: the trust is (a + t) / (a + e).
+        """
+
+    @abstractmethod
+    def doubt(self, trust: Handle | None, n_views: int, columns: Mask, rows: Mask, level: float) -> Handle:
+        """Return trust that is `level` in these columns (v,) and rows (n,); None stands for 1 everywhere."""
+
+    @abstractmethod
+    def bounded(self, trust: Handle, least: float) -> Handle | None:
+        """Return trust within [least, 1]; None if it is 1 everywhere."""
+
+    @abstractmethod
+    def confirmed(
+        self, stacked: Handle, view: int, others: Mask, rows: NDArray[np.intp], places: NDArray[np.intp]
+    ) -> NDArray[np.int64]:
+        """Count the neighbours that rows of a view share with other views at certain places.
+
+        The neighbours of sample rows[j] in the view are compared with those of sample places[j] in the views
+        that `others` (n, v) names for that place.
+        """
+
+    @abstractmethod
+    def friends(self, lists: Handle) -> Handle:
+        """Return the graph of a view's neighbours, taken as friends of both sides, for `votes`."""
+
+    @abstractmethod
+    def votes(self, friends: Handle, members: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what a view's neighbours say of each sample's cluster, (n, c).
+
+        `members` (n, c) are probabilities of the clusters. A vote is the probability that a walk of two steps
+        among friends ends in a cluster; walks that return to where they began do not count. With few
+        neighbours a vote is drawn towards the share of the cluster.
+        """
+
+    # Edges: what the views say of them
+
+    @abstractmethod
+    def unite(self, lists: Sequence[Handle], mask: Mask | None) -> Handle:
+        """Return the edges that any of the lists names, each judged by the views that have seen both ends."""
+
+    @abstractmethod
+    def n_edges(self, edges: Handle) -> int:
+        """Return how many edges there are."""
+
+    @abstractmethod
+    def judged(self, edges: Handle) -> Handle | None:
+        """Return which view judges which edge: it has seen both ends. None: all judge all."""
+
+    @abstractmethod
+    def judged_shares(self, judged: Handle) -> Vector:
+        """Return which share of the edges each view judges."""
+
+    @abstractmethod
+    def measure(self, points: Handle, edges: Handle, known: Handle | None = None) -> Handle:
+        """Return squared distances, or similarities, on the edges: values, 0 where an end was not seen.
+
+        `known` is what a search in these points has measured; it is not measured again.
+        """
+
+    @abstractmethod
+    def trust_on_edges(self, edges: Handle, trust: Handle, like: Handle) -> Handle:
+        """Return the product of the trust at both ends, for each view, in the precision of other weights.
+
+        0 where a view does not judge an edge.
+        """
+
+    @abstractmethod
+    def moments(
+        self, values: Handle, judged: Handle | None, view: int, kernel: EdgeKernel | None = None
+    ) -> Moments:
+        """Return mean and deviation over the edges that a view judges, of values or what a kernel makes of
+        them."""
+
+    @abstractmethod
+    def mean_root(
+        self, values: Handle, judged: Handle | None, view: int, kernel: EdgeKernel | None = None
+    ) -> float:
+        """Return the mean square root over the edges that a view judges, after a kernel; 1 if it is 0."""
+
+    @abstractmethod
+    def mean_positive(self, values: Handle) -> float:
+        """Return the mean of the values above 0; 1 if there are none."""
+
+    @abstractmethod
+    def mean(self, values: Handle) -> float:
+        """Return the mean of all values, in double precision; 1 if it is 0."""
+
+    @abstractmethod
+    def weigh(
+        self,
+        edges: Handle,
+        n_views: int,
+        parts: Iterable[tuple[Handle, EdgeKernel]],
+        double: bool = False,
+    ) -> Handle:
+        """Return weights from the values of each view and its kernel; 0 where a view does not judge.
+
+        `parts` is asked for one view after the other, so that only one view's values need be held. Many
+        weights may be kept in single precision, unless `double` says otherwise.
+        """
+
+    @abstractmethod
+    def transform(self, values: Handle, kernel: EdgeKernel) -> Handle:
+        """Return what a kernel makes of values."""
+
+    @abstractmethod
+    def n_values(self, weights: Handle) -> int:
+        """Return how many edges weights are on."""
+
+    @abstractmethod
+    def precision(self, weights: Handle) -> np.dtype[Any]:
+        """Return the type of number that weights are kept as: float64 or float32."""
+
+    @abstractmethod
+    def totals(self, weights: Handle) -> Vector:
+        """Return the sum of each view's weights, in double precision."""
+
+    @abstractmethod
+    def divide(self, weights: Handle, units: Vector) -> Handle:
+        """Return weights with each view's row divided by a unit."""
+
+    @abstractmethod
+    def average(
+        self,
+        weights: Handle,
+        judged: Handle | None,
+        view_weights: Vector | None = None,
+        trust: Handle | None = None,
+    ) -> Handle:
+        """Return the mean over the views that judge each edge, weighted by views and by trust if these are
+        given."""
+
+    @abstractmethod
+    def expected_average(
+        self, weights: Handle, judged: Handle, view_weights: Vector, trust: Handle | None = None
+    ) -> Handle:
+        """Return the weighted mean over all views, with what a view can be expected to say of an edge that it
+        does not judge.
+
+        That is the conditional mean of jointly normal values, with the means and covariances of the edges that
+        two views both judge. `trust` weighs the views that do judge.
+        """
+
+    # Fusion: the passes over the edges of the paper's algorithms
+
+    @abstractmethod
+    def normalize(self, weights: Handle, judged: Handle | None, names: Sequence[str]) -> Handle:
+        """Return weights that sum to 1 for each view; those given may be overwritten.
+
+        With samples missing: that have the mean 1 / n_edges over the edges that the view judges. Raises a
+        ValueError that names the view whose weights are negative, not finite or all 0.
+        """
+
+    @abstractmethod
+    def load(
+        self, weights: Handle, judged: Handle | None, trust: Handle | None, view_weights: Vector
+    ) -> Handle:
+        """Take normalised weights, set the inconsistent parts E to 0, and return a state.
+
+        On edge e view i counts ``view_weights[i]`` times its trust there; without trust that is 1 where it
+        judges. Trust that is given is 0 exactly where a view does not judge.
+        """
+
+    @abstractmethod
+    def start(self, state: Handle, scales: Vector) -> Sums:
+        """Set the fused values to their closed form, E being 0."""
+
+    @abstractmethod
+    def dca_round(self, state: Handle, scales: Vector, beta: float, gamma: float, steps: int) -> Sums:
+        """Fused values from these scales and the current A, then `steps` DCA steps on A (Algorithm 2)."""
+
+    @abstractmethod
+    def exact_round(self, state: Handle, scales: Vector, beta: float, gamma: float) -> Sums:
+        """Fused values from these scales and the current A, then the exact minimiser over A.
+
+        The `Sums` have their `consistent_gram`.
+        """
+
+    @abstractmethod
+    def fuse(self, state: Handle, scales: Vector) -> None:
+        """Set only the fused values to their minimiser given A."""
+
+    @abstractmethod
+    def consistent(self, weights: Handle, inconsistent: Handle, scales: Vector) -> Handle:
+        """Return what each view says of each edge, on the common scale: alpha_i A_i."""
+
+    @abstractmethod
+    def collect(self, state: Handle) -> tuple[Handle, Handle]:
+        """Return the inconsistent parts, weights, and the fused values. The state is not used after it."""
+
+    # The unified graph, its eigenvectors and clusters
+
+    @abstractmethod
+    def complete(
+        self, edges: Handle, values: Handle, mask: Mask, view_weights: Vector, k: int
+    ) -> tuple[Handle, Handle]:
+        """Put what common neighbours say in place of what views have not seen; return edges and values.
+
+        With p the share of the views, by their weights, that judge an edge, its value s becomes
+        p s + (1 - p) c T, where T is the weight of a walk of two steps between its ends on the unified graph
+        and c a unit, by least squares. Samples that no view has seen both of are joined by c T, the k nearest.
+        """
+
+    @abstractmethod
+    def symmetrize(self, edges: Handle, values: Handle) -> Handle:
+        """Return the graph (S + S') / 2 of values on edges, without stored zeros."""
+
+    @abstractmethod
+    def sparsify(self, edges: Handle, values: Handle, k: int) -> Handle:
+        """Return the graph (S + S') / 2 of the k largest values of each row, without stored zeros.
+
+        Of equal values (to twelve digits) those with the lower column are kept.
+        """
+
+    @abstractmethod
+    def leading_vectors(self, graph: Handle, n_vectors: int, tol: float | None, seed: int) -> Spectrum:
+        """Return the eigenvectors of the normalised Laplacian for its smallest eigenvalues.
+
+        Every copy of eigenvalue 0 is found. With more connected components than vectors, the largest
+        components are represented. `tol` is the largest residual norm accepted; None: 1e-9, or 1e-5 for many
+        samples. Raises an `EigensolverError` if no method reaches it.
+        """
+
+    @abstractmethod
+    def n_rows(self, vectors: Handle) -> int:
+        """Return how many rows an embedding has."""
+
+    @abstractmethod
+    def take(self, vectors: Handle, rows: NDArray[np.intp]) -> Matrix:
+        """Return some rows of an embedding."""
+
+    @abstractmethod
+    def first_columns(self, vectors: Handle, n_columns: int) -> Handle:
+        """Return the first columns of an embedding."""
+
+    @abstractmethod
+    def unit_rows(self, vectors: Handle) -> Handle:
+        """Return rows of unit length; rows of zeros stay as they are."""
+
+    @abstractmethod
+    def kmeans(
+        self,
+        vectors: Handle,
+        n_clusters: int,
+        *,
+        n_init: int,
+        max_iter: int,
+        unit: bool,
+        random_state: Any,
+    ) -> Clusters:
+        """Cluster the rows, scaled to unit length if `unit`; rows of zeros go to the nearest centre."""
+
+    # New samples
+
+    @abstractmethod
+    def unite_new(self, lists: Sequence[Handle | None], asked: Mask, masks: Sequence[Mask | None]) -> Handle:
+        """Return the edges from m new samples to those of a fit that any view names.
+
+        Parameters
+        ----------
+        lists : sequence of (lists or None)
+            For each view, those of the new samples that have it, in order; None if none has.
+        asked : ndarray of bool of shape (m, v)
+            Which new sample has which view.
+        masks : sequence of (ndarray of bool of shape (n,), or None)
+            Which samples of the fit each view has seen.
+        """
+
+    @abstractmethod
+    def measure_new(self, queries: Handle, edges: Handle, asked: Mask) -> Handle:
+        """Return values on edges from new samples: `measure` for those that have the view, 0 for others."""
+
+    @abstractmethod
+    def trust_of_ends(self, edges: Handle, trust: Handle) -> Handle:
+        """Return, for each view that judges an edge, the trust in the sample of the fit it leads to; else 0."""
+
+    @abstractmethod
+    def coincide(self, edges: Handle, parts: Sequence[tuple[int, Handle]], n_views: int) -> Handle:
+        """Mark edges on which all views that judge them are at distance 0; `parts` are views and values."""
+
+    @abstractmethod
+    def vote(
+        self, edges: Handle, values: Handle, same: Handle, labels: NDArray[np.intp], n_clusters: int, k: int
+    ) -> Matrix:
+        """Let the k strongest edges of each new sample vote, by their values, for the clusters they lead to.
+
+        Only the edges marked in `same` vote, with 1 each, where a sample has any. Returns (m, n_clusters).
+        """
+
+    # Dense steps of comparison systems
+
+    @abstractmethod
+    def project_rows(self, values: NDArray[Any], indptr: NDArray[Any] | None = None) -> NDArray[np.float64]:
+        """Return the nearest point of the probability simplex to each row, dense or in compressed rows."""
+
+    @abstractmethod
+    def strongest(self, matrix: NDArray[np.float64], k: int) -> tuple[NDArray[np.intp], Matrix]:
+        """Return the columns of the k largest entries of each row, ascending, and these entries."""
+
+    @abstractmethod
+    def diffuse(
+        self, matrix: Matrix, columns: NDArray[np.intp], weights: Matrix, out: Matrix
+    ) -> None:
+        """Set `out` to S X S' + I for a symmetric X; row i of S has `weights[i]` at `columns[i]` (SNF)."""
+
+    @abstractmethod
+    def symmetrize_dense(self, matrix: Matrix) -> None:
+        """Replace a dense matrix by the mean with its transpose, in place."""
+
+    @abstractmethod
+    def shrink_round(
+        self,
+        transitions: Matrix,
+        dual: tuple[Matrix, Matrix],
+        views: Sequence[tuple[Any, Matrix]],
+        steps: tuple[float, float],
+        penalty: float,
+    ) -> tuple[float, float, float]:
+        """Update the multipliers of a low-rank and sparse split, in place (RMSC).
+
+        Parameters
+        ----------
+        transitions : ndarray of shape (n, n)
+            P.
+        dual : tuple of two ndarray of shape (n, n)
+            The multiplier Z of P = Q before, overwritten by the next argument of the projection; and after.
+        views : sequence of (csr_array, ndarray of shape (n, n))
+            Each view's walk T_i and its multiplier Y_i, which is overwritten.
+        steps : tuple of float
+            mu of this round and of the next.
+        penalty : float
+            lambda.
+
+        Returns
+        -------
+        tuple of float
+            The largest row sum of |T_i - P - E_i|, the largest entry of |P - Q|, and the sum of all |E_i|.
+        """

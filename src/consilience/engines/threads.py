@@ -1,0 +1,225 @@
+"""How many threads to use, and running a compiled kernel over blocks with them.
+
+Kernels release the interpreter lock and each call writes only its own slice of the output or its own
+partial sum, so the result does not depend on how many threads there are or which one ran which block.
+Plain threads instead of Numba's own parallel loops: these compile in a fraction of the time, and may be
+used from several Python threads at once, which Numba's default threading layer does not survive.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from numbers import Integral
+
+import numba
+from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
+
+from ..run.events import tick
+
+_AIM, _TELL = 0.1, 0.2  # seconds: how long a range should take, and how often it is told how far it is
+_FIRST = 128  # the first range of a thread is this part of its share
+
+_n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default=None)
+
+
+def count() -> int:
+    """Return how many threads kernels use now."""
+    limit = _n_threads.get()
+    return int(getattr(numba.config, "NUMBA_NUM_THREADS")) if limit is None else limit  # noqa: B009
+
+
+@contextmanager
+def limit(n_jobs: int | None) -> Iterator[None]:
+    """Use `n_jobs` threads for our kernels, BLAS and OpenMP alike inside the block.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None leaves everything as it is: all the cores that the process may use, or what the usual
+        environment variables and an enclosing joblib worker allow. A negative number counts back from
+        the number of cores, as in joblib: -1 is all of them.
+    """
+    if n_jobs is None:
+        yield
+        return
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}.")
+    number = int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
+    token = _n_threads.set(number)
+    try:
+        with _limited_libraries(number):
+            yield
+    finally:
+        _n_threads.reset(token)
+
+
+def libraries_on_one_thread() -> AbstractContextManager[None]:
+    """Keep BLAS and OpenMP to one thread inside the block, whatever `limit` allows our own kernels.
+
+    For work that we spread over threads ourselves, or that is too small to spread: threads of a library
+    wait for each other by spinning, which on a busy machine can take twenty times as long as one thread.
+    """
+    return _limited_libraries(1)
+
+
+@contextmanager
+def _limited_libraries(number: int) -> Iterator[None]:
+    """Limit the libraries' threads inside the block.
+
+    OpenMP keeps the number for each Python thread apart, BLAS one for the process: of limits on BLAS that
+    several Python threads set at once the least holds, and the last to leave restores what was before.
+    """
+    with _libraries().select(user_api="openmp").limit(limits=number):
+        with _lock:
+            _blas_limits.append(number)
+            _limit_blas()
+        try:
+            yield
+        finally:
+            with _lock:
+                _blas_limits.remove(number)
+                _limit_blas()
+
+
+def _limit_blas() -> None:
+    libraries = _libraries().select(user_api="blas").lib_controllers
+    for library in libraries:
+        before = _blas_before.setdefault(library.filepath, library.num_threads)
+        # Newer threadpoolctl lets only one Python thread set this, until it gives up the right.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(min(_blas_limits, default=before))
+        release(force=True)
+    if not _blas_limits:
+        _blas_before.clear()
+
+
+_lock = threading.Lock()
+_blas_limits: list[int] = []
+_blas_before: dict[str, int] = {}  # number of threads before the first limit, while there is one
+
+
+def _libraries() -> ThreadpoolController:
+    """Return the libraries loaded. Looking for them takes milliseconds: again only after new imports."""
+    return _libraries_among(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _libraries_among(n_modules: int) -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def for_ranges(
+    kernel: Callable[[int, int], object], n_items: int, grain: int = 1, *, told: bool = False
+) -> None:
+    """Call `kernel(start, stop)` on consecutive ranges that cover `range(n_items)`.
+
+    Ranges are so long as to take about a tenth of a second, by what the ranges before took: whoever presses
+    Ctrl-C need not wait for the rest, and threads end at about the same time.
+
+    Parameters
+    ----------
+    kernel : callable
+        Must release the interpreter lock to profit, and write only what belongs to its own range.
+    n_items : int
+        Number of items.
+    grain : int, default=1
+        Ranges begin at multiples of it, and fewer items than this never go to a second thread.
+    told : bool, default=False
+        Whether to tell how far it is (`ticks.tick`): for the loop that most of a stage is.
+    """
+    n_grains = -(-n_items // grain)
+    if n_grains <= 1:
+        kernel(0, n_items)
+        return
+    n_threads = min(count(), n_grains)
+    ranges = _Ranges(n_items, grain, n_threads)
+    if n_threads == 1:
+        for start, stop in ranges:
+            kernel(start, stop)
+            ranges.took(stop - start)
+            if told:
+                tick(stop, n_items)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            waiting = {pool.submit(ranges.work, kernel) for _ in range(n_threads)}
+            while waiting:
+                ended, waiting = wait(waiting, timeout=_TELL if told else None, return_when=FIRST_EXCEPTION)
+                for one in ended:
+                    one.result()
+                if told:
+                    tick(ranges.n_done, n_items)
+        except BaseException:
+            ranges.stop()
+            raise
+
+
+class _Ranges:
+    """Ranges of items, handed out one after another to any number of threads.
+
+    Parameters
+    ----------
+    n_items, grain, n_threads : int
+        As in `for_ranges`.
+    """
+
+    def __init__(self, n_items: int, grain: int, n_threads: int) -> None:
+        self.n_items, self.grain = n_items, grain
+        self.n_done = 0
+        self._next = 0
+        self._lock = threading.Lock()
+        # To begin with a small part, because nothing is known; but hardly any time is lost on small work.
+        first = -(-n_items // (_FIRST * n_threads))
+        self._size = max(grain, first)
+        # Not more than this at once, or one thread would end long before another.
+        self._longest = n_items if n_threads == 1 else max(grain, -(-n_items // (4 * n_threads)))
+        self._began = time.perf_counter()
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return self
+
+    def __next__(self) -> tuple[int, int]:
+        with self._lock:
+            start = self._next
+            if start >= self.n_items:
+                raise StopIteration
+            n_grains = max(1, min(self._size, self._longest) // self.grain)
+            self._next = min(self.n_items, start + n_grains * self.grain)
+            return start, self._next
+
+    def work(self, kernel: Callable[[int, int], object]) -> None:
+        """Run a kernel on one range after another, until there are none left."""
+        try:
+            for start, stop in self:
+                began = time.perf_counter()
+                kernel(start, stop)
+                self._learn(stop - start, time.perf_counter() - began)
+        except BaseException:
+            self.stop()
+            raise
+
+    def took(self, n_items: int) -> None:
+        """Say that a range is done; for a single thread, which has no time but for its ranges."""
+        now = time.perf_counter()
+        self._learn(n_items, now - self._began)
+        self._began = now
+
+    def _learn(self, n_items: int, seconds: float) -> None:
+        with self._lock:
+            self.n_done += n_items
+            wanted = n_items * _AIM / max(seconds, 1e-9)
+            self._size = int(min(max(wanted, self.grain), 8 * max(n_items, self.grain)))
+
+    def stop(self) -> None:
+        """Hand out no more."""
+        with self._lock:
+            self._next = self.n_items

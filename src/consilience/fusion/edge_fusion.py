@@ -1,0 +1,337 @@
+"""Fusing what several views say of shared edges: the two models of the paper, the average, and your own.
+
+An `EdgeFusion` says what a view brings onto the edges (`kernel`), and makes one similarity of all views on each
+edge (`fuse`). What it has learned from the edges of a fit, it applies to the edges of new samples (`Learned`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engines import Engine
+from ..engines.results import Vector
+from ..graphs import EdgeKernel
+from ..io.stored import stored
+from ..run.handles import handle_field
+from .alternation import Schedule, fuse_new_edges, learn_consistent_graph
+from .problem import FusionProblem
+from .result import FusionResult
+
+Kind = Literal["similarity", "distance"]
+
+
+class Learned(ABC):
+    """What a fusion has learned: good for other edges, too."""
+
+    @abstractmethod
+    def similarity(self, weights: Any, judged: Any | None, trust: Any | None, engine: Engine) -> Any:
+        """Return the unified similarities on edges, from what the views say of them.
+
+        Parameters
+        ----------
+        weights : weights
+            By the kernels of the fit, divided by its units.
+        judged : judged, or None
+            Which view judges which edge; None: all judge all.
+        trust : weights, or None
+            How much each view counts on each edge, as a part of its weight; None: 1 where it judges.
+        engine : Engine
+            Who computes.
+
+        Returns
+        -------
+        values
+        """
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class Fused:
+    """What a fusion made of the edges of a fit.
+
+    Attributes
+    ----------
+    similarity : values
+        The unified similarities.
+    learned : Learned
+        What it learned, for other edges.
+    view_weights : ndarray of shape (v,)
+        How much each view counts.
+    expected : values, or None
+        The unified similarities if every view judged every edge and said what can be expected of it; None if
+        all do.
+    result : FusionResult or None
+        All that a consistent fusion found; None for other models.
+    kernels, units
+        As in `EdgeWeights`: how each view's values became weights, and what these are divided by.
+    """
+
+    similarity: Any = handle_field()
+    learned: Learned
+    view_weights: Vector
+    expected: Any | None = handle_field(default=None)
+    result: FusionResult | None = None
+    kernels: tuple[EdgeKernel, ...] = ()
+    units: Vector | None = None
+
+    def without_edges(self) -> Fused:
+        """Return the same without the unified similarities, which only the next stage needs."""
+        return replace(self, similarity=None, expected=None)
+
+
+class EdgeFusion(ABC):
+    """A model that fuses what views say of shared edges into one similarity for each edge.
+
+    To write one, implement `fuse`, and a `Learned` for prediction; or only `combine`, if all it needs is the
+    weights of the views on each edge.
+    """
+
+    kind: ClassVar[Kind] | Kind = "similarity"
+
+    def kernel(self, values: Any, kind: Kind, judged: Any | None, view: int, engine: Engine) -> EdgeKernel:
+        """Return how a view's values on the edges become weights: here Gaussian similarities, as in SGF.
+
+        `kind` says what the values are; similarities that the user brought are taken as they are.
+        """
+        if kind == "similarity":
+            return EdgeKernel()
+        standard = EdgeKernel(moments=engine.moments(values, judged, view))
+        sigma = engine.mean_root(values, judged, view, standard)
+        return EdgeKernel(moments=standard.moments, width=2 * sigma**2)
+
+    def units(self, weights: Any, judged: Any | None, engine: Engine) -> Vector:
+        """Return what each view's weights are divided by: here their mean over the edges that it judges."""
+        counts: Any = engine.n_values(weights)
+        if judged is not None:
+            counts = np.rint(engine.judged_shares(judged) * counts)
+        return np.asarray(engine.totals(weights) / counts)
+
+    def fuse(
+        self,
+        weights: Any,
+        edges: Any,
+        view_weights: Vector,
+        trust: Any | None,
+        names: Sequence[str],
+        impute: bool,
+        engine: Engine,
+    ) -> Fused:
+        """Fuse the weights of all views on the edges of a fit.
+
+        Parameters
+        ----------
+        weights : weights
+            What each view brings onto the edges; may be overwritten.
+        edges : edges
+            The edges.
+        view_weights : ndarray of shape (v,)
+            How much each view counts.
+        trust : trust, or None
+            How much each row of each view counts.
+        names : sequence of str
+            The views' names, for messages.
+        impute : bool
+            Whether `Fused.expected` is asked for.
+        engine : Engine
+            Who computes.
+        """
+        judged = engine.judged(edges)
+        comparable = engine.divide(weights, self.units(weights, judged, engine))
+        on_edges = None if trust is None else engine.trust_on_edges(edges, trust, comparable)
+        learned = _Combined(self, view_weights)
+        expected = None
+        if impute and judged is not None:
+            expected = engine.expected_average(comparable, judged, view_weights, on_edges)
+        return Fused(learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected)
+
+    def combine(
+        self,
+        weights: NDArray[np.floating[Any]],
+        counts: NDArray[np.floating[Any]],
+    ) -> NDArray[np.floating[Any]]:
+        """Return one similarity for each edge, from the weights of the views (v, n_edges).
+
+        `counts` of the same shape says how much each view counts on each edge: 0 where it does not judge.
+        """
+        raise NotImplementedError(f"{type(self).__name__} implements neither `fuse` nor `combine`.")
+
+
+@dataclass(frozen=True, eq=False)
+class _Combined(Learned):
+    """A fusion that treats each edge for itself, on arrays."""
+
+    fusion: EdgeFusion
+    view_weights: Vector
+
+    def similarity(self, weights: Any, judged: Any | None, trust: Any | None, engine: Engine) -> Any:
+        array = engine.fetch(weights)
+        counts = np.broadcast_to(self.view_weights[:, None], array.shape)
+        if trust is not None:
+            counts = counts * engine.fetch(trust)
+        elif judged is not None:
+            counts = counts * engine.fetch(judged)
+        return engine.adopt(np.asarray(self.fusion.combine(array, counts)))
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class LearnedAverage(Learned):
+    """The average of the views: nothing is learned.
+
+    Attributes
+    ----------
+    view_weights : ndarray of shape (v,), or None
+        How much each view counts; None: all alike.
+    """
+
+    view_weights: Vector | None = None
+
+    def similarity(self, weights: Any, judged: Any | None, trust: Any | None, engine: Engine) -> Any:
+        """Return the mean over the views that judge each edge."""
+        return engine.average(weights, judged, self.view_weights, trust)
+
+
+class AverageFusion(EdgeFusion):
+    """The mean of the views' similarities, each divided by its own mean; nothing is learned."""
+
+    def fuse(
+        self,
+        weights: Any,
+        edges: Any,
+        view_weights: Vector,
+        trust: Any | None,
+        names: Sequence[str],
+        impute: bool,
+        engine: Engine,
+    ) -> Fused:
+        """Average the weights."""
+        judged = engine.judged(edges)
+        comparable = engine.divide(weights, self.units(weights, judged, engine))
+        on_edges = None if trust is None else engine.trust_on_edges(edges, trust, comparable)
+        expected = None
+        if impute and judged is not None:
+            expected = engine.expected_average(comparable, judged, view_weights, on_edges)
+        learned = LearnedAverage(None if np.ptp(view_weights) == 0 else view_weights)
+        return Fused(learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected)
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class LearnedScales(Learned):
+    """What a consistent fusion has learned: the scales of the views. The rounds are the same for other edges.
+
+    Attributes
+    ----------
+    view_names : tuple of str
+        The views.
+    view_weights, view_scales : ndarray of shape (v,)
+        The paper's lambda and alpha.
+    beta, gamma : float
+        The penalties.
+    solver : {"dca", "exact"}
+        Which edge step was used.
+    n_iter : int
+        Number of rounds.
+    kernel : EdgeKernel
+        What turns fused values into similarities.
+    """
+
+    view_names: tuple[str, ...]
+    view_weights: Vector
+    view_scales: Vector
+    beta: float
+    gamma: float
+    solver: str
+    n_iter: int
+    kernel: EdgeKernel
+
+    def similarity(self, weights: Any, judged: Any | None, trust: Any | None, engine: Engine) -> Any:
+        """Run the rounds of the fit on other edges, with its scales."""
+        problem = FusionProblem(
+            weights, self.view_weights, self.beta, self.gamma, judged, self.view_names, trust
+        )
+        fused = fuse_new_edges(problem, self.view_scales, self.solver, self.n_iter, engine)
+        return engine.transform(fused, self.kernel)
+
+
+class ConsistentFusion(EdgeFusion):
+    """Consistency apart from inconsistency: the paper's model, of similarities (SGF) or distances (DGF).
+
+    Parameters
+    ----------
+    kind : {"similarity", "distance"}
+        What is fused.
+    beta, gamma : float
+        The penalties.
+    schedule : Schedule
+        How to run the alternation.
+    """
+
+    def __init__(self, kind: Kind, beta: float, gamma: float, schedule: Schedule) -> None:
+        self.kind: Kind = kind
+        self.beta, self.gamma, self.schedule = float(beta), float(gamma), schedule
+
+    def kernel(self, values: Any, kind: Kind, judged: Any | None, view: int, engine: Engine) -> EdgeKernel:
+        """Return what values become: Gaussian similarities, or standardised squared distances."""
+        if self.kind == "similarity":
+            return super().kernel(values, kind, judged, view, engine)
+        # Not by the largest: weights with a long tail would leave nothing between edge and no edge.
+        bare = EdgeKernel(typical=engine.mean_positive(values) if kind == "similarity" else None)
+        return EdgeKernel(bare.typical, engine.moments(values, judged, view, bare))
+
+    def units(self, weights: Any, judged: Any | None, engine: Engine) -> Vector:
+        """Return the sum of each view's weights, as if it judged all edges."""
+        totals = engine.totals(weights)
+        return totals if judged is None else totals / engine.judged_shares(judged)
+
+    def fuse(
+        self,
+        weights: Any,
+        edges: Any,
+        view_weights: Vector,
+        trust: Any | None,
+        names: Sequence[str],
+        impute: bool,
+        engine: Engine,
+    ) -> Fused:
+        """Learn scales, consistent parts and the fused graph in turn (Algorithm 3)."""
+        judged = engine.judged(edges)
+        on_edges = None if trust is None else engine.trust_on_edges(edges, trust, weights)
+        problem = FusionProblem(
+            engine.normalize(weights, judged, names),
+            view_weights,
+            self.beta,
+            self.gamma,
+            judged,
+            tuple(names),
+            on_edges,
+        )
+        result = learn_consistent_graph(problem, self.schedule, engine, edges, self.kind)
+        kernel = EdgeKernel()
+        if self.kind == "distance":
+            kernel = EdgeKernel(width=2 * engine.mean(result.fused))
+        learned = LearnedScales(
+            result.view_names,
+            view_weights,
+            result.view_scales,
+            self.beta,
+            self.gamma,
+            result.solver,
+            result.n_iter,
+            kernel,
+        )
+        expected = None
+        if impute and judged is not None:
+            consistent = engine.consistent(
+                result.weights_by_view, result.inconsistent_by_view, result.view_scales
+            )
+            mean = engine.expected_average(consistent, judged, view_weights, on_edges)
+            expected = engine.transform(mean, kernel)
+        similarity = engine.transform(result.fused, kernel)
+        return Fused(similarity, learned, view_weights, expected, result)

@@ -1,0 +1,83 @@
+"""What a person is told about a file that cannot be read."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+
+class FileError(ValueError):
+    """Something is wrong with a file: one line that says what, where, and what to do.
+
+    Parameters
+    ----------
+    message : str
+        The line. Whatever could break it or act on a terminal (a file may be named anything) is escaped.
+
+    Examples
+    --------
+    >>> from consilience.io.readers import FileError
+    >>> print(FileError("a.csv, line 3: 'x' is no number"))
+    a.csv, line 3: 'x' is no number
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else _escaped(c) for c in message))
+
+
+def _escaped(character: str) -> str:
+    return " " if character in "\t\n" else character.encode("unicode_escape").decode("ascii")
+
+
+def shown(value: object) -> str:
+    """Return a value as it stands in messages, shortened."""
+    return reprlib.repr(value)
+
+
+def listed(items: Iterable[object], most: int = 8) -> str:
+    """Return the items separated by commas, no more than `most` of them."""
+    found = [str(item) for item in items]
+    rest = [] if len(found) <= most else [f"and {len(found) - most} more"]
+    return ", ".join(found[:most] + rest)
+
+
+def size_text(n_bytes: int) -> str:
+    """Return a number of bytes as people write it.
+
+    Examples
+    --------
+    >>> size_text(8 * 2**30), size_text(100)
+    ('8.0 GiB', '100 bytes')
+    """
+    if n_bytes < 1024:
+        return f"{n_bytes} bytes"
+    size, units = n_bytes / 1024, ["KiB", "MiB", "GiB", "TiB"]
+    while size >= 1024 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{size:.1f} {units[0]}"
+
+
+def check_size(needed: int, max_bytes: int, place: str, what: str = "would take") -> None:
+    """Refuse what would take more memory than allowed, before it is taken."""
+    if needed > max_bytes:
+        raise FileError(
+            f"{place}: it {what} {size_text(needed)}, but max_bytes allows {size_text(max_bytes)}; "
+            "raise max_bytes if you trust the file and have the memory"
+        )
+
+
+def optional(module: str, file: str, what: str, extra: str = "files") -> Any:
+    """Import a package of an extra, or say how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise FileError(f"{file}: {what} needs {package}: pip install 'consilience[{extra}]'") from None
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of a foreign error, for the end of a message."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

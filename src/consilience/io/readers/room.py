@@ -1,0 +1,52 @@
+"""Room for the numbers of a file that cannot be mapped: in memory, or on disk if that is too small."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...run import memory
+from ...run.config import get_config
+from .errors import FileError, reason, size_text
+
+logger = logging.getLogger(__name__)
+
+
+def room_for(shape: tuple[int, int], dtype: Any, file: str) -> NDArray[Any]:
+    """Return an array to be filled with what a file holds.
+
+    In memory, unless it would take more than half of what is free, or of the limit that is set: then in a
+    temporary file without a name, mapped, which is gone as soon as nobody has the array any more, however the
+    process ends.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of rows and columns.
+    dtype : dtype
+        Of the array.
+    file : str
+        Whose numbers these are, for messages.
+    """
+    n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
+    known = [amount for amount in (memory.available_bytes(), get_config().memory_limit) if amount is not None]
+    if not known or n_bytes <= memory.SHARE * min(known):
+        return np.empty(shape, dtype=dtype)
+    folder = tempfile.gettempdir()
+    logger.info("%s: its %s go to a temporary file in %s", file, size_text(n_bytes), folder)
+    try:
+        with tempfile.TemporaryFile(dir=folder) as room:
+            if hasattr(os, "posix_fallocate"):  # a disk that is full must be told now, not in a crash later
+                os.posix_fallocate(room.fileno(), 0, n_bytes)
+            return np.memmap(room, dtype=dtype, mode="w+", shape=shape)
+    except OSError as error:
+        raise FileError(
+            f"{file}: it takes {size_text(n_bytes)}, more than half of the memory there is for it, and there "
+            f"is no room in {folder} either ({error.strerror or reason(error)}); name a folder on a "
+            "larger disk with TMPDIR"
+        ) from None

@@ -1,0 +1,355 @@
+"""What every multi-view clusterer shares: parameters, the way in, and the checks."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+
+from ..engines import SEARCHES, Engine, get_engine
+from ..run.caller_warnings import keep_warnings, warn
+from ..run.checkpoint_files import digest_of
+from ..run.checkpoints import Checkpoints
+from ..run.config import get_config
+from ..run.execution import Run
+from ..run.parameter_checks import check_choice, check_count, is_positive_integer
+from ..run.progress import PlannedStage
+from ..spaces import resolve_metrics, takes_missing_cells
+from ..stages.label import KMeansLabels, LabelAssigner, resolve_assigner
+from ..stages.prepare import SCALES
+from ..stages.sizes import USUAL_CLUSTERS, auto_neighbors
+from ..views import Views
+from .given import GivenViews
+from .graph_clusters import GraphClusters
+
+logger = logging.getLogger(__name__)
+
+Class = TypeVar("Class")
+_NO_MATTER = ("verbose", "callback", "n_jobs")  # the result is the same whatever these are
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(cls: type[Class]) -> type[Class]:
+    """Give a class a constructor of keywords, from its annotated attributes and those of its bases.
+
+    So the parameters that all systems share are written once, and a system adds its own. scikit-learn reads
+    them off the signature, as it does off a constructor written by hand.
+
+    Examples
+    --------
+    >>> from consilience import DistanceGraphFusion
+    >>> DistanceGraphFusion(12)
+    Traceback (most recent call last):
+    ...
+    TypeError: DistanceGraphFusion takes keywords only: write DistanceGraphFusion(n_clusters=12).
+    """
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    plain: Any = made.__init__
+
+    @functools.wraps(plain)
+    def __init__(self: Any, *given: Any, **keywords: Any) -> None:
+        if given:
+            names = [name for name in made.__dataclass_fields__ if name not in keywords]  # type: ignore[attr-defined]
+            shown = ", ".join(f"{name}={value!r}" for name, value in zip(names, given, strict=False))
+            name = type(self).__name__
+            raise TypeError(f"{name} takes keywords only: write {name}({shown}).")
+        plain(self, **keywords)
+
+    made.__init__ = __init__  # type: ignore[method-assign]
+    return made
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the parameters of a clusterer come to for certain data.
+
+    Attributes
+    ----------
+    n_clusters : int
+        Number of clusters; 1 until it is found.
+    n_neighbors : int
+        Neighbours per sample and view.
+    metrics : tuple
+        What each view is measured by.
+    assigner : LabelAssigner
+        Who reads labels off an embedding or a graph.
+    """
+
+    n_clusters: int
+    n_neighbors: int
+    metrics: tuple[Any, ...]
+    assigner: LabelAssigner
+
+
+@estimator
+class MultiviewClusterer(ClusterMixin, BaseEstimator):
+    """Base of all multi-view clusterers.
+
+    A subclass, decorated with `estimator`, lists its own parameters with their defaults, and implements
+    `_fit_stages`: a list of stages, at the end of which it sets the fitted attributes, `labels_` among them.
+    """
+
+    n_clusters: int | Literal["auto"] = USUAL_CLUSTERS
+    n_neighbors: int | Literal["auto"] = "auto"
+    metric: Any = "auto"
+    scale: str = "none"
+    neighbor_search: Literal["auto", "exact", "approximate"] = "auto"
+    engine: Any = "numba"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool = False
+
+    _takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
+    _takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
+    _clusters_a_graph: ClassVar[bool] = False  # whether it comes to one graph and clusters that, in any way
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : list, tuple, dict, Views, DataFrame, array or sparse matrix
+            The views: several 2-D arrays, sparse matrices or DataFrames over the same samples (rows). A
+            single 2-D array is one view.
+        y : None
+            Ignored; present because scikit-learn expects it.
+
+        Returns
+        -------
+        self
+            The fitted clusterer.
+        """
+        before = dict(self.__dict__)
+        try:
+            with keep_warnings() as kept:
+                self._fit(GivenViews.of(X, self.metric))
+            self.warnings_ = tuple(dict.fromkeys(one.text for one in kept))
+        except BaseException:
+            # What an earlier fit found is still true; half of a failed one would not be.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write the fitted model to a file that `consilience.load` reads, here or on another machine.
+
+        An open format without pickle: a ZIP archive of arrays and a description in JSON. The same fit
+        always gives the same bytes. A `callback` is not kept, with a warning; a metric that is a function
+        is refused.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write it, such as ``"fit.consilience"``.
+        force : bool, default=False
+            Whether to replace a file that exists.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        See Also
+        --------
+        consilience.load : Reads it.
+        """
+        from .saving import save  # only now: it knows all systems, and they this module
+
+        return save(self, path, force=force)
+
+    def _fit(self, given: GivenViews) -> None:
+        """Check everything, run the stages, and set what all clusterers have in common."""
+        engine, views = get_engine(self.engine), given.views
+        with engine.limit(self.n_jobs):
+            settings = self._resolve(views, engine)
+            run = self._new_run(given, settings, engine)
+            try:
+                self._fit_stages(given, settings, run)
+            except BaseException:
+                if run.checkpoints is not None:
+                    run.checkpoints.leave()
+                raise
+        self.n_neighbors_, self.metrics_ = settings.n_neighbors, settings.metrics
+        if not self._clusters_a_graph:
+            self.n_clusters_ = settings.n_clusters
+        self.params_ = self.get_params(deep=False)
+        self.n_features_in_ = views.shape[1]
+        self.view_names_ = np.array(views.names, dtype=object)
+        self.sample_ids_ = views.sample_ids
+        self.data_fingerprint_ = given.fingerprint
+        self.timings_ = run.progress.seconds
+        if views.n_views == 1 and views.feature_names[0] is not None:
+            self.feature_names_in_ = np.asarray(views.feature_names[0], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if run.checkpoints is not None:
+            run.checkpoints.remove()
+
+    @abstractmethod
+    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages of the fit in order; set the fitted attributes."""
+
+    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come; raise a MemoryError if they would need too much."""
+        search = PlannedStage("search", (0.0,) * views.n_views)
+        return PlannedStage("prepare"), search, PlannedStage("learn"), PlannedStage("label")
+
+    def _resumes(self) -> bool:
+        """Say whether a fit that was killed can go on from what its stages returned."""
+        return False
+
+    def _new_run(self, given: GivenViews, settings: Settings, engine: Engine) -> Run:
+        """Return what runs the stages, with checkpoints if they are asked for."""
+        plan = self._plan(given.views, settings, engine)
+        random_state = check_random_state(self.random_state)
+        folder, checkpoints = get_config().checkpoint_dir, None
+        name = type(self).__name__
+        if folder is not None and not self._resumes():
+            logger.info("%s has no stages to resume: no checkpoints are written", name)
+        elif folder is not None:
+            unseeded = self.random_state is None or self.random_state is np.random
+            values = {key: one for key, one in self.get_params(deep=False).items() if key not in _NO_MATTER}
+            values["random_state"] = None if unseeded else values["random_state"]
+            values["engine"] = engine.name
+            full_name = f"{type(self).__module__}.{type(self).__qualname__}"
+            try:
+                key = digest_of(full_name, {**values, "metrics_": settings.metrics}, given.fingerprint)
+                checkpoints = Checkpoints(folder, key, name, random_state, unseeded)
+            except ValueError as error:
+                warn(f"No checkpoints are written: {error}", lasting=False)
+        return Run(engine, plan, random_state, bool(self.verbose), checkpoints)
+
+    def _resolve(self, views: Views, engine: Engine) -> Settings:
+        """Return what the parameters come to, or raise a ValueError for the first that does not fit."""
+        n = views.n_samples
+        c = self._resolve_n_clusters()
+        if n < 2:
+            raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
+        if c > n:
+            raise ValueError(f"There are fewer samples (n_samples={n}) than clusters (n_clusters={c}).")
+        check_choice("scale", self.scale, SCALES)
+        check_choice("neighbor_search", self.neighbor_search, SEARCHES)
+        settings = Settings(
+            c, self._resolve_n_neighbors(n), self._resolve_metrics(views, engine), self._resolve_assigner()
+        )
+        self._check_views(views, settings.metrics)
+        self._check_parameters(views)
+        return settings
+
+    def _check_parameters(self, views: Views) -> None:
+        """Raise a ValueError for the first parameter of a subclass that cannot be, or does not fit the data."""
+
+    def _check_max_clusters(self) -> None:
+        """Raise a ValueError if `max_clusters`, of systems that cluster a graph, cannot be or has no effect."""
+        most = getattr(self, "max_clusters", None)
+        if most is None:
+            return
+        check_count("max_clusters", most)
+        if self.n_clusters != "auto":
+            raise ValueError(
+                f"max_clusters={most!r} has no effect with n_clusters={self.n_clusters!r}; pass "
+                "n_clusters='auto' to have the number chosen, or leave max_clusters out."
+            )
+
+    def _keep_clusters(self, clusters: GraphClusters) -> None:
+        """Set what is known of the clusters of a graph."""
+        self.labels_, self.n_clusters_ = clusters.labels, clusters.n_clusters
+        self.embedding_, self.eigenvalues_ = clusters.embedding.vectors, clusters.embedding.eigenvalues
+        self.cluster_selection_ = clusters.selection
+
+    def _resolve_metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
+        kinds = [None if encoding is None else encoding.kinds for encoding in views.encodings]
+        seen = [rows if rows is None or rows.any() else None for rows in map(views.seen, views.names)]
+        rescaled = [
+            self.scale == "auto" and not square and encoding is None
+            for square, encoding in zip(views.pairwise, views.encodings, strict=True)
+        ]
+        metrics = resolve_metrics(
+            self.metric,
+            views.arrays,
+            views.names,
+            kinds,
+            views.graphs,
+            engine=engine,
+            seen=seen,
+            rescaled=rescaled,
+        )
+        for i, metric in enumerate(metrics):
+            if not takes_missing_cells(metric):
+                views.check_cells(i)
+        return metrics
+
+    def _resolve_assigner(self) -> LabelAssigner:
+        given = getattr(self, "assign_labels", "kmeans")
+        assigner = resolve_assigner(given)
+        if not self._clusters_a_graph and not isinstance(assigner, KMeansLabels):
+            raise ValueError(
+                f"{type(self).__name__} reads its labels off an embedding of its own, by k-means; "
+                f"assign_labels={given!r} needs a system that clusters one graph, such as "
+                "SimilarityGraphFusion or DistanceGraphFusion."
+            )
+        return assigner
+
+    def _check_views(self, views: Views, metrics: tuple[Any, ...]) -> None:
+        """Raise a ValueError if the system is not defined for such views."""
+        system = type(self).__name__
+        if views.mask is not None and not views.mask.all() and not self._takes_missing:
+            incomplete = int(np.argmin(views.mask.all(axis=0)))
+            raise ValueError(
+                f"{system} is not defined for samples that a view has not seen, and view "
+                f"{views.names[incomplete]!r} lacks {int((~views.mask[:, incomplete]).sum())}. Use "
+                "SimilarityGraphFusion, DistanceGraphFusion or AverageGraph, or leave these samples out."
+            )
+        if "precomputed_similarity" in metrics and not self._takes_similarities:
+            at_fault = views.names[metrics.index("precomputed_similarity")]
+            raise ValueError(
+                f"View {at_fault!r} holds similarities, and {system} needs distances; use "
+                "SimilarityGraphFusion, or pass distances with metric='precomputed_distance'."
+            )
+
+    def _resolve_n_clusters(self) -> int:
+        """Return the number of clusters; 1 for "auto", until it is found."""
+        c: Any = self.n_clusters
+        if isinstance(c, str):
+            check_choice("n_clusters", c, ("auto",), "an integer")
+            if not self._clusters_a_graph:
+                raise ValueError(
+                    f"{type(self).__name__} needs the number of clusters to begin with, so n_clusters cannot "
+                    "be 'auto'; use SimilarityGraphFusion or DistanceGraphFusion, or find it with "
+                    "select_n_clusters on their graph_."
+                )
+            return 1
+        check_count("n_clusters", c)
+        return int(c)
+
+    def _resolve_n_neighbors(self, n: int) -> int:
+        k = self.n_neighbors
+        if isinstance(k, str):
+            check_choice("n_neighbors", k, ("auto",), "an integer")
+            return auto_neighbors(n, USUAL_CLUSTERS if self.n_clusters == "auto" else self.n_clusters)
+        if not is_positive_integer(k):
+            raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
+        if k >= n:
+            raise ValueError(
+                f"n_neighbors={k} asks for more neighbours than there are other samples "
+                f"(n_samples={n}); pass at most {n - 1}, or 'auto'."
+            )
+        return int(k)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "labels_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

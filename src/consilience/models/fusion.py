@@ -1,0 +1,419 @@
+"""Models that fuse views on shared edges into one graph: SGF and DGF (the paper's Algorithm 4), and the average."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..engines import Engine, get_engine
+from ..fusion import FusionResult, Schedule
+from ..fusion.alternation import Callback
+from ..fusion.edge_fusion import AverageFusion, ConsistentFusion, EdgeFusion
+from ..fusion.problem import check_penalty, check_view_weights
+from ..graphs import EdgeSet
+from ..run.execution import Run
+from ..run.parameter_checks import check_choice
+from ..run.progress import PlannedStage
+from ..stages.agree import ViewSelection, Weighting, agree
+from ..stages.connect import connect
+from ..stages.fuse import fuse
+from ..stages.label import KMeansLabels
+from ..stages.memory_advice import require_memory
+from ..stages.prepare import PreparedViews, expand
+from ..stages.search import search
+from ..stages.sizes import FitSize, view_sizes
+from ..stages.sparsify import sparsify
+from ..stages.table import plan_of
+from ..stages.weigh import weigh
+from ..views import Views
+from .base import MultiviewClusterer, Settings, estimator
+from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
+from .given import GivenViews, id_order
+from .graph_clusters import MAX_CLUSTERS, cluster_graph
+from .order import OriginalOrder
+from .prediction import Predictor
+from .queries import forms_of, read_new_samples
+from .view_table import ViewTable, make_view_table
+
+PAPER: Mapping[str, Any] = MappingProxyType(
+    {
+        "scale": "none",
+        "view_weights": "uniform",
+        "row_weights": "uniform",
+        "solver": "dca",
+        "tol": 0.05,
+        "max_iter": 100,
+        "assign_labels": KMeansLabels(n_init=30),
+        "neighbor_search": "exact",
+        "engine": "numba",
+    }
+)
+"""The settings of the paper's experiments, whatever our defaults become.
+
+Features as they are (`scale`), all views and rows counting alike (`view_weights`, `row_weights`), the paper's
+`solver` with its stopping rule (`tol`, `max_iter`), k-means with 30 restarts (`assign_labels`), exact neighbours
+(`neighbor_search`) and the default `engine`.
+
+What the paper chooses per data set is not in it: `n_neighbors` (6 in its tables), `metric`, `beta` and
+`gamma`. Use as ``DistanceGraphFusion(n_clusters=7, n_neighbors=6, beta=0.01, gamma=1e-4, **PAPER)``.
+"""
+
+Floats = NDArray[np.floating[Any]]
+WEIGHTINGS = ("agreement", "uniform")
+
+
+@estimator
+class GraphFusion(MultiviewClusterer):
+    """Base of the models that fuse views on shared edges into one graph, cluster it, and predict.
+
+    A subclass says how what the views say of an edge becomes one similarity: it implements `edge_fusion`.
+    """
+
+    max_clusters: int | None = None
+    view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] | None = "uniform"
+    row_weights: Literal["agreement", "uniform"] = "uniform"
+    missing: Literal["impute", "plain"] = "impute"
+    assign_labels: Any = "kmeans"
+
+    _takes_missing: ClassVar[bool] = True
+    _clusters_a_graph: ClassVar[bool] = True
+
+    @abstractmethod
+    def edge_fusion(self) -> EdgeFusion:
+        """Return the model that fuses what the views say of each edge, from the parameters."""
+
+    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        k, impute, fusion = settings.n_neighbors, self.missing == "impute", self.edge_fusion()
+        order = id_order(given.views)
+        given = given.in_order(order)
+        spaces = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        names = [repr(name) for name in spaces.names]
+        neighbors = run.each("search", search, names, spaces, k, self.neighbor_search, impute)
+        selection = run.stage("agree", agree, neighbors, spaces, self._weighting(spaces))
+        views = spaces.only(selection.kept)
+        edges = run.stage("connect", connect, neighbors, selection, views)
+        weights = run.stage("weigh", weigh, neighbors, selection, edges, views, fusion)
+        del neighbors  # and with them the distances that the searches have measured
+        fused = run.stage("fuse", fuse, weights, edges, selection, views, fusion, impute)
+        graph = run.stage("sparsify", sparsify, fused, edges, views, k, impute)
+        del edges, weights
+        fused = fused.without_edges()
+        clusters = cluster_graph(
+            graph.handle, spaces.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
+        )
+        original = OriginalOrder(order)
+        self._keep_clusters(original.clusters(clusters))
+        self.graph_ = original.graph(run.engine.fetch(graph.handle))
+        self.predictor_ = Predictor(
+            forms=forms_of(given.views, settings.metrics),
+            numbers=tuple(np.flatnonzero(views.active).tolist()),
+            spaces=views.spaces,
+            kernels=fused.kernels,
+            units=fused.units,
+            learned=fused.learned,
+            trust=None if selection.trust is None else run.engine.fetch(selection.trust),
+            labels=self.labels_ if order is None else self.labels_[order],
+            n_neighbors=k,
+            order=order,
+        )
+        self._keep_views(spaces, selection, original, run.engine)
+        result = None if fused.result is None else fused.result.fetched(run.engine)
+        self.views_ = make_view_table(given.views.names, spaces, selection, fused.view_weights, result)
+        if result is not None:
+            self.fusion_ = original.fusion(result)
+
+    def _keep_views(
+        self, spaces: PreparedViews, selection: ViewSelection, original: OriginalOrder, engine: Engine
+    ) -> None:
+        """Keep who was near whom, of views left out, too: it is what they disagree on."""
+        lists = iter(selection.lists)
+        self.neighbors_ = tuple(
+            original.lists(engine.fetch(next(lists))) if active else None for active in spaces.active
+        )
+        reports = iter(selection.reports)
+        self.neighbor_searches_ = tuple(next(reports) if active else None for active in spaces.active)
+        self.agreement_ = selection.agreement
+        views = spaces.only(selection.kept)
+        rows = np.ones((spaces.n_samples, len(views)))
+        rows = rows if selection.trust is None else engine.fetch(selection.trust)
+        rows = rows if views.mask is None else np.where(views.mask, rows, np.nan)
+        self.row_reliability_ = original.rows(views.expand(rows, np.nan))
+
+    def _weighting(self, views: PreparedViews) -> Weighting:
+        """Return how much views and rows are to count, from the parameters."""
+        by_rows = self.row_weights == "agreement"
+        if isinstance(self.view_weights, str) and self.view_weights == "agreement":
+            return Weighting(None, by_rows)
+        return Weighting(self._given_weights(views.all_names)[views.active], by_rows)
+
+    def _given_weights(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return the weights that the user gave, or 1 for each view."""
+        given: Any = self.view_weights
+        if isinstance(given, str):
+            check_choice("view_weights", given, WEIGHTINGS, "one number per view")
+            given = None
+        elif isinstance(given, Mapping):
+            if set(given) != set(names):
+                raise ValueError(
+                    f"view_weights names the views {', '.join(map(repr, given))}, the data has "
+                    f"{', '.join(map(repr, names))}; give one weight for each."
+                )
+            given = [given[name] for name in names]
+        return check_view_weights(given, names)
+
+    def _check_parameters(self, views: Views) -> None:
+        self._check_max_clusters()
+        check_choice("missing", self.missing, ("impute", "plain"))
+        check_choice("row_weights", self.row_weights, WEIGHTINGS)
+        self._given_weights(views.names)
+        self.edge_fusion()
+
+    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        selects = self.n_clusters == "auto" and settings.assigner.needs == "embedding"
+        most = MAX_CLUSTERS if self.max_clusters is None else int(self.max_clusters)
+        size = FitSize(
+            n_samples=views.n_samples,
+            views=view_sizes(views, settings.metrics),
+            n_neighbors=settings.n_neighbors,
+            n_vectors=most if self.n_clusters == "auto" else settings.n_clusters,
+            method="fusion" if isinstance(self.edge_fusion(), ConsistentFusion) else "average",
+            weighs_rows=self.row_weights == "agreement",
+            search=self.neighbor_search,
+            n_threads=engine.n_threads,
+            missing=views.mask is not None and not views.mask.all(),
+        )
+        require_memory(size, type(self).__name__)
+        return plan_of(size, selects=selects)
+
+    def _resumes(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Return the cluster of each of some new samples.
+
+        Parameters
+        ----------
+        X : dict, Views, list, DataFrame, array, AnnData or MuData
+            New samples with any of the views of the fit: by name, or a list of all of them in order, with
+            None for those that are not there. A sample may lack views that others have, in the same ways as
+            at fit. A view that is a matrix between samples has a row per new sample, of its distances or
+            similarities to the samples of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+            Clusters, as in `labels_`.
+
+        See Also
+        --------
+        predict_proba : How sure that is.
+
+        Examples
+        --------
+        >>> from consilience import DistanceGraphFusion, load_digits_views
+        >>> views, _ = load_digits_views(return_X_y=True)
+        >>> old = {name: array[:1500] for name, array in views.items()}
+        >>> new = {name: views[name][1500:] for name in list(views)[:2]}
+        >>> model = DistanceGraphFusion(n_clusters=10, random_state=0).fit(old)
+        >>> model.predict(new).shape
+        (297,)
+        """
+        labels: NDArray[np.intp] = self.predict_proba(X).argmax(axis=1)
+        return labels
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return how much of the weight of a new sample's edges leads to each cluster.
+
+        A sample that is the same as some of the fit in every view that it has takes what these have.
+
+        Parameters
+        ----------
+        X : as for `predict`
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n_new, number of clusters)
+            Rows sum to 1.
+        """
+        check_is_fitted(self)
+        engine = get_engine(self.engine)
+        new = read_new_samples(self, X, self.predictor_.forms)
+        with engine.limit(self.n_jobs):
+            return self.predictor_.probabilities(new, engine)
+
+    def report(
+        self,
+        path: str | Path,
+        views: Any = None,
+        y: Any = None,
+        *,
+        fdr: float = 0.05,
+        title: str | None = None,
+        sample_names: ArrayLike | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write a page about the fit: the clusters, how sure they are, which view disagrees where.
+
+        One self-contained HTML file; whoever has a browser can read it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write it, such as ``"report.html"``.
+        views : as for `fit`, default=None
+            The data, to say whether fusing helps: each view is then clustered alone, too, which takes about
+            as long as some fits. None leaves that out.
+        y : array-like of shape (n_samples,), default=None
+            True labels, to score the clusters against.
+        fdr : float, default=0.05
+            Share of false flags to allow among the rows that are said to contradict the other views.
+        title : str, default=None
+            Title of the page.
+        sample_names : array-like of shape (n_samples,), default=None
+            Names of the samples; None: the ids of the data, or their numbers.
+        force : bool, default=False
+            Whether to overwrite a file that exists.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        See Also
+        --------
+        consilience.inspection.inspect : The same as data.
+        """
+        from ..pages.report import write_report  # only now: who never asks for a page need not load it
+
+        return write_report(
+            path, self, views=views, y=y, fdr=fdr, title=title, sample_names=sample_names, force=force
+        )
+
+    @property
+    def view_weights_(self) -> NDArray[np.float64]:
+        """The resolved weights (the paper's lambda), one per view; 0 for a view left out."""
+        return self._view_table().weight
+
+    @property
+    def view_scales_(self) -> NDArray[np.float64]:
+        """The paper's alpha: the scale at which each view enters, not a measure of trust."""
+        return self._view_table().scale
+
+    @property
+    def view_contributions_(self) -> NDArray[np.float64]:
+        """Each view's share of the unified graph, summing to 1; 0 for a view left out."""
+        return self._view_table().contribution
+
+    @property
+    def view_reliability_(self) -> NDArray[np.float64]:
+        """How far each view agrees with the others; 0: with nobody, NaN: nothing to compare."""
+        return self._view_table().reliability
+
+    def _view_table(self) -> ViewTable:
+        check_is_fitted(self, "views_")
+        return self.views_
+
+    def _result(self) -> FusionResult:
+        check_is_fitted(self, "fusion_")
+        return self.fusion_
+
+    @property
+    def history_(self) -> NDArray[np.float64]:
+        """The objective at the start and after each round."""
+        return self._result().history
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of rounds."""
+        return self._result().n_iter
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the stopping rule was met."""
+        return self._result().converged
+
+    @property
+    def edges_(self) -> EdgeSet:
+        """The edges that the views share."""
+        edges = self._result().edges
+        assert edges is not None
+        return edges
+
+    @property
+    def consistent_(self) -> Floats:
+        """The consistent parts, of shape (n_edges, v); NaN for a view left out."""
+        return expand(self._result().consistent, self._view_table().kept, np.nan)
+
+    @property
+    def inconsistent_(self) -> Floats:
+        """The inconsistent parts, of shape (n_edges, v); NaN for a view left out."""
+        return expand(self._result().inconsistent, self._view_table().kept, np.nan)
+
+
+@estimator
+class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
+    __doc__ = SGF_DOC
+
+    scale: str = "auto"
+    view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] | None = "agreement"
+    row_weights: Literal["agreement", "uniform"] = "agreement"
+    beta: float = 1.0
+    gamma: float = 100.0
+    solver: Literal["dca", "exact"] = "dca"
+    tol: float = 0.05
+    max_iter: int = 100
+    callback: Callback | None = None
+
+    def edge_fusion(self) -> ConsistentFusion:
+        """Return the fusion of similarities."""
+        return _consistent_fusion("similarity", self)
+
+
+@estimator
+class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
+    __doc__ = DGF_DOC
+
+    scale: str = "auto"
+    view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] | None = "agreement"
+    row_weights: Literal["agreement", "uniform"] = "agreement"
+    beta: float = 1.0
+    gamma: float = 100.0
+    solver: Literal["dca", "exact"] = "dca"
+    tol: float = 0.05
+    max_iter: int = 100
+    callback: Callback | None = None
+
+    def edge_fusion(self) -> ConsistentFusion:
+        """Return the fusion of distances."""
+        return _consistent_fusion("distance", self)
+
+
+def _consistent_fusion(kind: Literal["similarity", "distance"], model: Any) -> ConsistentFusion:
+    """Return the paper's model with the parameters of SGF or DGF, checked."""
+    beta, gamma = check_penalty("beta", model.beta), check_penalty("gamma", model.gamma)
+    schedule = Schedule(
+        solver=model.solver, tol=model.tol, max_iter=model.max_iter, callback=model.callback
+    )
+    return ConsistentFusion(kind, beta, gamma, schedule)
+
+
+@estimator
+class AverageGraph(GraphFusion):  # noqa: D101 - it has one, put together
+    __doc__ = AVERAGE_DOC
+
+    def edge_fusion(self) -> AverageFusion:
+        """Return the average."""
+        return AverageFusion()
+
+    @property
+    def view_weights_(self) -> NDArray[np.float64]:
+        """Each view's share of the mean; 0 for a view left out."""
+        return self._view_table().contribution

@@ -1,0 +1,185 @@
+"""The data of a fit: views as `fit` was given them, or views that many fits share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engines import Engine
+from ..spaces import is_precomputed
+from ..stages.prepare import PreparedViews, prepare
+from ..views import Views
+from ..views.reading import is_annotated, split_views
+
+Order = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenViews:
+    """The views of one fit, and who has them prepared already, if anybody has.
+
+    Attributes
+    ----------
+    views : Views
+        The views.
+    shared : SharedViews or None
+        The same, for many fits.
+    """
+
+    views: Views
+    shared: SharedViews | None = None
+
+    @classmethod
+    def of(cls, X: Any, metric: Any) -> GivenViews:
+        """Take what `fit` was given: matrices between samples become known as such by the metric."""
+        if isinstance(X, SharedViews):
+            shared = X.with_pairwise(metric)
+            return cls(shared.views, shared)
+        return cls(views_for(metric, X))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the views."""
+        return self.views.fingerprint() if self.shared is None else self.shared.fingerprint
+
+    def prepare(self, metrics: Sequence[Any], scale: str, *, engine: Engine) -> PreparedViews:
+        """Place the views: the first stage of a fit; see `stages.prepare`."""
+        return self.prepare_by(prepare, tuple(metrics), scale, engine=engine)
+
+    def prepare_by(self, how: Callable[..., PreparedViews], *given: Any, engine: Engine) -> PreparedViews:
+        """Place the views in another way: ``how(views, *given, engine=engine)``."""
+        if self.shared is not None:
+            return self.shared.prepare_by(how, *given, engine=engine)
+        return how(self.views, *given, engine=engine)
+
+    def in_order(self, order: Order | None) -> GivenViews:
+        """Return the same with the samples in another order; None: in this."""
+        if order is None:
+            return self
+        return GivenViews(self.views[order], None if self.shared is None else self.shared.in_id_order)
+
+
+class SharedViews:
+    """Views for many fits: whatever a fit asks of a view, neighbours and distances, is computed once.
+
+    For grids of parameters and for comparisons. Any of our clusterers takes it in place of the views; the
+    result is the same.
+
+    Parameters
+    ----------
+    X : list, tuple, dict, Views, DataFrame, array or sparse matrix
+        The views, as `fit` takes them; matrices between samples as `Views` with `pairwise`.
+
+    Examples
+    --------
+    >>> from consilience import SimilarityGraphFusion, make_multiview
+    >>> from consilience.models import SharedViews
+    >>> shared = SharedViews(make_multiview(100, n_clusters=3, separation=4.0, random_state=0).views)
+    >>> for beta in (0.1, 1, 10):
+    ...     labels = SimilarityGraphFusion(n_clusters=3, beta=beta, random_state=0).fit(shared).labels_
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.views = X if isinstance(X, Views) else Views(X)
+        self._prepared: dict[Any, PreparedViews] = {}
+        self._others: dict[tuple[bool, ...], SharedViews] = {}
+
+    @cached_property
+    def in_id_order(self) -> SharedViews:
+        """The same with the samples in the order of their ids."""
+        order = id_order(self.views)
+        return self if order is None else SharedViews(self.views[order])
+
+    def with_pairwise(self, metric: Any) -> SharedViews:
+        """Return the same with matrices between samples known as such by the metric, made once."""
+        views = views_for(metric, self.views)
+        return self if views is self.views else self._others.setdefault(views.pairwise, SharedViews(views))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the views."""
+        return self.views.fingerprint()
+
+    def prepare_by(self, how: Callable[..., PreparedViews], *given: Any, engine: Engine) -> PreparedViews:
+        """Return the views as a fit wants them, placed once."""
+        key = how, given, engine.name
+        if key not in self._prepared:
+            prepared = how(self.views, *given, engine=engine)
+            points = tuple(engine.cached(one) for one in prepared.points)
+            self._prepared[key] = replace(prepared, points=points)
+        return self._prepared[key]
+
+
+def id_order(views: Views) -> Order | None:
+    """Return the numbers of the samples in the order of their ids; None if they are in it, or have no ids.
+
+    Of equally near samples the first are taken, and k-means begins with rows drawn by their place: so the
+    order of the samples matters, if little. Where samples have ids it need not: the fit is made in the order
+    of the ids.
+
+    Examples
+    --------
+    >>> id_order(Views([[1.0], [2.0], [3.0]], sample_ids=["c", "a", "b"]))
+    array([1, 2, 0])
+    >>> id_order(Views([[1.0], [2.0], [3.0]])) is None
+    True
+    """
+    if views.sample_ids is None:
+        return None
+    ids = views.sample_ids.tolist()
+    try:
+        order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+    except TypeError:  # ids of several types
+        order = np.array(sorted(range(len(ids)), key=lambda i: (type(ids[i]).__name__, repr(ids[i]))))
+    return None if np.array_equal(order, np.arange(len(ids))) else order
+
+
+def views_for(metric: Any, X: Any) -> Views:
+    """Return the views in X for a fit with this metric: matrices between samples known as such.
+
+    Whoever takes samples must take their rows and columns, or the two no longer belong together.
+    """
+    if is_annotated(X):  # its views are named by what it holds
+        return Views(X, pairwise=isinstance(metric, str) and is_precomputed(metric))
+    if not isinstance(X, Views):
+        return Views(X, pairwise=_precomputed(metric, split_views(X)[0]))
+    flags = _precomputed(metric, list(X.names))
+    new = [
+        i
+        for i, (flag, own, array) in enumerate(zip(flags, X.pairwise, X.arrays, strict=True))
+        if flag and not own and array.shape[0] == array.shape[1]
+    ]
+    for i in new:
+        _check_columns(X, i)
+    return Views(X, pairwise=[own or i in new for i, own in enumerate(X.pairwise)]) if new else X
+
+
+def _precomputed(metric: Any, names: list[str]) -> list[bool]:
+    """Say which views are matrices between samples, as far as the metric tells before it is resolved."""
+    if isinstance(metric, Mapping):
+        return [name in metric and is_precomputed(metric[name]) for name in names]
+    if isinstance(metric, Iterable) and not isinstance(metric, str):
+        flags = [is_precomputed(one) for one in metric]
+        return flags if len(flags) == len(names) else [False] * len(names)
+    return [is_precomputed(metric)] * len(names)
+
+
+def _check_columns(views: Views, i: int) -> None:
+    """Raise a ValueError if a matrix between samples may have rows and columns in two orders.
+
+    Rows are brought into the order of ids when views are joined, and columns with them only if it was known
+    that these are samples too.
+    """
+    columns, ids = views.columns[i], views.sample_ids
+    if columns is None or ids is None:
+        return
+    if list(map(str, columns)) != list(map(str, ids.tolist())):
+        raise ValueError(
+            f"The columns of view {views.names[i]!r} are not named as its rows, in the same order; say that "
+            f"it is a matrix between samples, Views(..., pairwise=[{views.names[i]!r}]), to match both by id."
+        )

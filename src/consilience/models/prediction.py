@@ -1,0 +1,159 @@
+"""Out-of-sample prediction: edges to the samples of a fit, fused by what was learned there, and a vote.
+
+Given what a fusion has learned, what becomes of an edge depends on its own values alone. So new samples need no
+new fit: their nearest samples in each view are found, the views' values on these edges become weights by the same
+kernels and units as those of the fit, the fusion treats them as it did the edges of the fit, and the k strongest
+of the unified edges vote, by their weight, for the clusters they lead to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engines import Engine
+from ..fusion.edge_fusion import Learned
+from ..graphs import EdgeKernel
+from ..io.stored import require, stored
+from ..run.caller_warnings import warn
+from ..spaces import Space
+from .queries import NewSamples, ViewForm
+
+_BLOCK = 1 << 15  # new samples at a time: their edges take some ten to hundred megabytes
+
+Floats = NDArray[np.floating[Any]]
+
+
+def _check(predictor: Predictor) -> None:
+    """Raise a ValueError unless new samples can be compared with those of the fit, view by view."""
+    n, v = len(predictor.labels), len(predictor.spaces)
+    require(predictor.labels.ndim == 1 and predictor.labels.dtype.kind == "i", "its labels do not fit")
+    fits = n > 0 and predictor.labels.min() >= 0 and predictor.labels.max() < n
+    require(fits, "its labels are no clusters")
+    per_view = (predictor.numbers, predictor.kernels, predictor.units)
+    require(all(len(one) == v for one in per_view), "its views do not fit")
+    for number, space in zip(predictor.numbers, predictor.spaces, strict=True):
+        known = type(number) is int and 0 <= number < len(predictor.forms)
+        require(known and space.n_samples == n, f"it is not about {n} samples")
+        form = predictor.forms[number]
+        require(space.rows.shape[1] == form.n_features, f"it is not about the features of {form.name!r}")
+        fits = space.seen is None or (space.seen.dtype == bool and space.seen.shape == (n,))
+        require(fits, "`seen` does not fit")
+    trust = predictor.trust
+    require(trust is None or (trust.dtype.kind == "f" and trust.shape == (n, v)), "`trust` does not fit")
+    require(predictor.order is None or sorted(predictor.order.tolist()) == list(range(n)), "no order")
+    require(type(predictor.n_neighbors) is int and predictor.n_neighbors >= 1, "no number of neighbours")
+
+
+@stored(check=_check)
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """What a fit keeps to tell the clusters of new samples.
+
+    Attributes
+    ----------
+    forms : tuple of ViewForm
+        What all views of the fit look like.
+    numbers : tuple of int
+        Which of them are kept.
+    spaces : tuple of Space
+        These, with the samples of the fit.
+    kernels : tuple of EdgeKernel
+        How each view's values on edges become weights.
+    units : ndarray of shape (v,)
+        What these are divided by.
+    learned : Learned
+        What the fusion has learned.
+    trust : ndarray of shape (n, v), or None
+        How much each row counts; None: 1.
+    labels : ndarray of shape (n,)
+        The cluster of each sample.
+    n_neighbors : int
+        Neighbours per sample and view.
+    order : ndarray of shape (n,), or None
+        The samples in the order in which all of the above has them, by their places in the data of the fit;
+        None: the same.
+    """
+
+    forms: tuple[ViewForm, ...]
+    numbers: tuple[int, ...]
+    spaces: tuple[Space, ...] = field(repr=False)
+    kernels: tuple[EdgeKernel, ...]
+    units: Floats
+    learned: Learned
+    trust: Floats | None = field(repr=False)
+    labels: NDArray[np.intp] = field(repr=False)
+    n_neighbors: int
+    order: NDArray[np.intp] | None = field(default=None, repr=False)
+
+    @cached_property
+    def _placed(self) -> dict[str, tuple[Any, ...]]:
+        return {}
+
+    def _points(self, engine: Engine) -> tuple[Any, ...]:
+        """Return the views of the fit, placed by an engine, once."""
+        if engine.name not in self._placed:
+            self._placed[engine.name] = tuple(engine.place(space) for space in self.spaces)
+        return self._placed[engine.name]
+
+    def probabilities(self, new: NewSamples, engine: Engine) -> Floats:
+        """Return how much of the weight of each new sample's edges leads to each cluster; rows sum to 1."""
+        asked = new.mask[:, list(self.numbers)]
+        lost = np.flatnonzero(~asked.any(axis=1))
+        if lost.size:
+            names = ", ".join(repr(self.forms[v].name) for v in self.numbers)
+            raise ValueError(
+                f"New {new.label(int(lost[0]))} has none of the views that the fit keeps ({names}); "
+                f"{lost.size} such in all."
+            )
+        starts = range(0, len(asked), _BLOCK)
+        votes = np.concatenate([self._votes(new, slice(a, a + _BLOCK), asked, engine) for a in starts])
+        total = votes.sum(axis=1, keepdims=True)
+        alone = total.ravel() == 0
+        if alone.any():
+            warn(
+                f"{int(alone.sum())} new samples have no edge to any sample of the fit: they get each "
+                "cluster's share of the samples as its probability."
+            )
+            votes[alone] = np.bincount(self.labels, minlength=votes.shape[1])
+            total = votes.sum(axis=1, keepdims=True)
+        return np.asarray(votes / total)
+
+    def _votes(self, new: NewSamples, here: slice, asked: NDArray[np.bool_], engine: Engine) -> Floats:
+        """Return how much weight leads from some of the new samples to each cluster."""
+        asked, k = asked[here], self.n_neighbors
+        queries = [
+            engine.query(points, self._rows(new, number, space, here, own)) if own.any() else None
+            for points, number, space, own in zip(
+                self._points(engine), self.numbers, self.spaces, asked.T, strict=True
+            )
+        ]
+        lists = [None if one is None else engine.nearest_new(one, k) for one in queries]
+        edges = engine.unite_new(lists, asked, [space.seen for space in self.spaces])
+        judged, zeros = engine.judged(edges), np.zeros(engine.n_edges(edges))
+        values = [
+            engine.adopt(zeros) if one is None else engine.measure_new(one, edges, own)
+            for one, own in zip(queries, asked.T, strict=True)
+        ]
+        weights = engine.weigh(
+            edges, len(values), zip(values, self.kernels, strict=True), double=True
+        )
+        comparable = engine.divide(weights, np.asarray(self.units))
+        trust = None if self.trust is None else engine.trust_of_ends(edges, engine.adopt(self.trust))
+        unified = self.learned.similarity(comparable, judged, trust, engine)
+        distances = [(i, values[i]) for i, space in enumerate(self.spaces) if space.kind == "distance"]
+        same = engine.coincide(edges, distances, len(values))
+        return engine.vote(edges, unified, same, self.labels, int(self.labels.max()) + 1, k)
+
+    def _rows(
+        self, new: NewSamples, number: int, space: Space, here: slice, own: NDArray[np.bool_]
+    ) -> Any:
+        """Return the new samples that have a view, on the scale of the fit."""
+        rows = new.arrays[number][here][own]
+        if space.is_pairwise and self.order is not None:
+            rows = rows[:, self.order]
+        return space.scaling(rows)

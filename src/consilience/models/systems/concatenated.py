@@ -1,0 +1,239 @@
+"""Spectral clustering of all views side by side, as if they were one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ...engines import Engine
+from ...engines.embedding import unit_rows
+from ...run.execution import Run
+from ...run.progress import PlannedStage
+from ...spaces import Scaling, Space, is_precomputed, metric_label, resolve_metrics
+from ...spaces.scaling import plan_rescaling
+from ...stages.embed import embed
+from ...stages.prepare import PreparedViews, prepare
+from ...views import Views
+from ..base import MultiviewClusterer, Settings, estimator
+from ..given import GivenViews
+from .labelling import label_rows
+from .view_graphs import view_graph
+
+_NAME = "all views together"  # in messages
+
+
+def concatenate(arrays: Sequence[Any]) -> Any:
+    """Return a new array with the features of all views side by side: CSR if a view is sparse, else dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> concatenate([np.eye(2), np.full((2, 1), 5.0)])
+    array([[1., 0., 5.],
+           [0., 1., 5.]])
+    """
+    if any(sparse.issparse(array) for array in arrays):
+        return sparse.csr_array(sparse.hstack([sparse.csr_array(array) for array in arrays], format="csr"))
+    return np.concatenate(arrays, axis=1)
+
+
+def scale_blocks(x: Any, widths: Sequence[int], factors: Sequence[float] | NDArray[Any]) -> None:
+    """Multiply each block of so many columns by its factor, in place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.ones((2, 3))
+    >>> scale_blocks(x, [2, 1], [1.0, 10.0])
+    >>> x[0]
+    array([ 1.,  1., 10.])
+    """
+    by_column = np.repeat(np.asarray(factors), widths).astype(x.dtype)
+    if sparse.issparse(x):
+        x.data *= by_column[x.indices]
+    else:
+        x *= by_column
+
+
+@estimator
+class ConcatenatedSpectral(MultiviewClusterer):
+    r"""Spectral clustering of the concatenated features: the other thing that every fusion has to beat.
+
+    The features of all views are put side by side, each view multiplied by a factor of its own,
+
+    .. math::
+
+        x = (f_1 x_1, \ldots, f_v x_v),
+
+    and clustered as one view (see `SingleViewSpectral`). With ``balance=True`` the factors make the views
+    count alike: under the cosine metric, :math:`f_i^{-2}` is the view's mean squared row norm, so that each
+    contributes the same to the inner products; under any other, it is the view's mean squared Euclidean
+    distance over all pairs of samples (twice its total variance), so that each contributes the same to the
+    squared distances. Nothing is centred: no distance of differences would change by it, others would lose
+    their meaning (cosine, Bray-Curtis, Jaccard), and sparse views stay sparse. If a view is sparse, so is the
+    concatenation, and dense views are stored in it entry by entry.
+
+    It is a fair choice where all views are about equally telling; a view of mere noise spoils all distances,
+    and views of different nature have to share one metric. The cost is that of one neighbour search in all d
+    features, O(n^2 d), and one spectral clustering; memory is a copy of the data.
+
+    Parameters
+    ----------
+    balance : bool, default=True
+        Whether to make the views count alike; otherwise they are put side by side as they are, and the one
+        with the largest numbers or the most features prevails.
+    metric : str, default="auto"
+        One metric for all views together, not precomputed; as in `SimilarityGraphFusion` otherwise. "auto"
+        looks at the concatenation. A sequence or dict is taken only if it names the same metric throughout.
+    n_clusters, n_neighbors, scale, assign_labels, neighbor_search, engine, n_jobs, random_state, verbose
+        As in `SimilarityGraphFusion`; but ``scale`` is "none" by default, and ``"standard"`` comes before
+        balancing. A number of clusters must be given, and `assign_labels` be k-means.
+
+    Attributes
+    ----------
+    labels_, graph_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
+        As in `SimilarityGraphFusion`. A view whose rows are all the same is left out.
+
+    References
+    ----------
+    A. Y. Ng, M. I. Jordan, Y. Weiss, "On Spectral Clustering: Analysis and an Algorithm", Advances in Neural
+    Information Processing Systems, 2002.
+
+    Examples
+    --------
+    >>> from consilience import make_multiview
+    >>> from consilience.models import ConcatenatedSpectral
+    >>> from consilience.metrics import clustering_accuracy
+    >>> sample = make_multiview(150, n_views=3, n_clusters=3, separation=4.0, random_state=0)
+    >>> model = ConcatenatedSpectral(n_clusters=3, random_state=0).fit(sample.views)
+    >>> clustering_accuracy(sample.y, model.labels_)
+    1.0
+    """
+
+    balance: bool = True
+    assign_labels: Any = "kmeans"
+
+    def _check_parameters(self, views: Views) -> None:
+        if not isinstance(self.balance, bool | np.bool_):
+            raise ValueError(f"balance must be True or False, got {self.balance!r}.")
+
+    def _resolve_metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
+        each = super()._resolve_metrics(views, engine)
+        metric = self._one_metric()
+        if is_precomputed(metric):
+            raise ValueError(
+                f"metric={metric!r} says that the views are matrices between samples, which have no features "
+                "to put side by side; use another system, such as SimilarityGraphFusion or AverageGraph, or "
+                "pass the features."
+            )
+        check_numbers(views, each)
+        return (metric_together(views, metric, engine),) * views.n_views
+
+    def _one_metric(self) -> Any:
+        given: Any = self.metric
+        if isinstance(given, str) or callable(given):
+            return given
+        # Their number and names were checked when they were resolved view by view.
+        metrics = sorted(set(given.values() if isinstance(given, Mapping) else given), key=metric_label)
+        if len(metrics) > 1:
+            raise ValueError(
+                "ConcatenatedSpectral measures all views together by one metric, got "
+                f"{', '.join(repr(metric_label(metric)) for metric in metrics)}; pass one name."
+            )
+        return metrics[0]
+
+    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        metric, k = settings.metrics[0], settings.n_neighbors
+        views = run.stage(
+            "prepare", given.prepare_by, prepare_together, metric, self.scale, bool(self.balance)
+        )
+        (self.graph_,) = run.each("search", view_graph, [repr(_NAME)], views, k, self.neighbor_search)
+        found = run.stage(
+            "embed", embed, run.engine.adopt(self.graph_), settings.n_clusters, run.random_state
+        )
+        self.eigenvalues_ = found.eigenvalues
+        self.embedding_ = unit_rows(run.engine.fetch(found.vectors))
+        self.labels_ = run.stage("label", label_rows, self.embedding_, settings, run.random_state)
+
+    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        return tuple(PlannedStage(name) for name in ("prepare", "search", "embed", "label"))
+
+
+def check_numbers(views: Views, metrics: Sequence[Any]) -> None:
+    """Raise a ValueError unless all views have features, all of them numbers, and no empty cells."""
+    for i, name in enumerate(views.names):
+        if is_precomputed(metrics[i]) or views.encodings[i] is not None:
+            what = "is a graph" if is_precomputed(metrics[i]) else "has columns that are no numbers"
+            raise ValueError(
+                f"View {name!r} {what}, and ConcatenatedSpectral puts numbers side by side; use another "
+                "system, such as SimilarityGraphFusion or AverageGraph."
+            )
+        views.check_cells(i)
+
+
+def metric_together(views: Views, metric: Any, engine: Engine) -> Any:
+    """Return the metric of all views together; "auto" is decided once for all, so it sees them all."""
+    together = concatenate(views.arrays) if metric == "auto" else views.arrays[0]
+    return resolve_metrics(metric, [together], [_NAME], engine=engine)[0]
+
+
+def prepare_together(
+    views: Views, metric: Any, scale: str, balance: bool, *, engine: Engine
+) -> PreparedViews:
+    """Place all views side by side, as one.
+
+    Parameters
+    ----------
+    views : Views
+        The views.
+    metric : str or callable
+        What they are measured by together.
+    scale : {"none", "auto", "standard"}
+        Which features to rescale.
+    balance : bool
+        Whether to make the views count alike.
+    engine : Engine
+        Who places them.
+    """
+    # Views are looked at one by one for whether they say anything, which is when their rows differ: even
+    # rows that differ in length only turn a direction, once they stand next to others.
+    alone = prepare(views, ("euclidean",) * views.n_views, scale, engine=engine)
+    arrays = [views.arrays[i] for i in np.flatnonzero(alone.active)]
+    if scale == "auto":
+        arrays = [Scaling(plan_rescaling(array, metric, None, engine))(array) for array in arrays]
+    x = concatenate(arrays)
+    if scale == "standard":
+        x = Scaling.standard(x, None, engine)(x)
+    if balance:
+        _balance(x, [array.shape[1] for array in arrays], metric, alone, engine)
+    space = Space(_NAME, x, metric, sample_ids=views.sample_ids)
+    points = engine.place(space)
+    if engine.is_constant(points):
+        raise ValueError(
+            f"By the metric {metric_label(metric)!r} all samples look the same in all views "
+            "together; use 'euclidean'."
+        )
+    return PreparedViews((space,), (points,), alone.active, None, views.n_samples, views.names)
+
+
+def _balance(x: Any, widths: Sequence[int], metric: Any, alone: PreparedViews, engine: Engine) -> None:
+    """Scale each view, in place, so that all contribute alike to what the metric measures."""
+    if metric == "cosine":
+        starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
+        size = np.add.reduceat(_column_squares(x), starts) / x.shape[0]
+    else:
+        size = np.array([engine.mean_over_pairs(points) for points in alone.points])
+    # Differences too small for their squares to be told from 0 are left as they are.
+    scale_blocks(x, widths, 1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
+
+
+def _column_squares(x: Any) -> NDArray[np.float64]:
+    """Return the sum of squares of each column."""
+    if sparse.issparse(x):
+        squares = x.data.astype(np.float64) ** 2
+        return np.asarray(np.bincount(x.indices, weights=squares, minlength=x.shape[1]), dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->j", x, x, dtype=np.float64))

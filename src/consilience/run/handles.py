@@ -1,0 +1,46 @@
+"""Handles inside the results of stages: marked where a dataclass is defined, so that they can be found.
+
+A checkpoint keeps what a stage returned, and that holds handles. They are fetched when it is written, and adopted
+when it is read, by whichever engine goes on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+
+def handle_field(**options: Any) -> Any:
+    """Return a dataclass field that holds a handle of an engine, or a tuple of such; not shown by `repr`."""
+    return dataclasses.field(repr=False, metadata={"handle": True}, **options)
+
+
+def map_handles(value: Value, function: Callable[[Any], Any]) -> Value:
+    """Return a result of a stage with each of its handles replaced, those in results within it, too.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Found:
+    ...     count: int
+    ...     rows: list = handle_field()
+    >>> map_handles(Found(1, [3]), sum).rows
+    3
+    """
+    if isinstance(value, tuple):
+        return type(value)(map_handles(one, function) for one in value)  # type: ignore[return-value]
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {}
+    for field in dataclasses.fields(value):
+        held = getattr(value, field.name)
+        if not field.metadata.get("handle"):
+            changed[field.name] = map_handles(held, function)
+        elif held is not None:
+            many = isinstance(held, tuple)
+            changed[field.name] = tuple(map(function, held)) if many else function(held)
+    kept = {name: one for name, one in changed.items() if one is not getattr(value, name)}
+    return dataclasses.replace(value, **kept) if kept else value

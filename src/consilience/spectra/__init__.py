@@ -1,0 +1,18 @@
+"""Spectra of graphs: the normalised Laplacian, and eigenvectors by the solvers of SciPy."""
+
+from .eigenvectors import (
+    EigensolverError,
+    largest_of_matrix,
+    smallest_eigenvectors,
+    smallest_of_plain_laplacian,
+)
+from .laplacian import NormalizedLaplacian, check_graph
+
+__all__ = [
+    "EigensolverError",
+    "NormalizedLaplacian",
+    "check_graph",
+    "largest_of_matrix",
+    "smallest_eigenvectors",
+    "smallest_of_plain_laplacian",
+]

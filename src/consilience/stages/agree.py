@@ -1,0 +1,199 @@
+"""Agree: which views are kept, and how much each view and row counts, from how far the views agree."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..agreement.reliability import LEAST_ROW_TRUST, ViewReliability, row_trust, view_reliability
+from ..agreement.statistics import Agreement, agreement_from
+from ..engines import Engine
+from ..engines.results import Neighbors, SearchReport
+from ..io.stored import stored
+from ..run.caller_warnings import warn
+from ..run.handles import handle_field
+from .prepare import PreparedViews
+
+logger = logging.getLogger(__name__)
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """How much views and rows are to count.
+
+    Attributes
+    ----------
+    view_weights : ndarray of shape (number of active views,), or None
+        Given by the user; None: by agreement, and views that agree with nobody are left out.
+    rows_by_agreement : bool
+        Whether rows that no other view confirms count less.
+    """
+
+    view_weights: NDArray[np.float64] | None
+    rows_by_agreement: bool
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class ViewSelection:
+    """Which of the views are kept, and how much each counts where.
+
+    Attributes
+    ----------
+    kept : ndarray of bool of shape (v,)
+        Which of the active views are kept.
+    weights : ndarray of shape (number kept,)
+        How much each of these counts.
+    trust : trust, or None
+        How much each row of each kept view counts; None: 1.
+    only_for : ndarray of bool of shape (v,)
+        Which are kept only for samples that no reliable view has seen.
+    orphans : ndarray of bool of shape (n,)
+        Which samples those are.
+    lists : tuple of lists
+        The neighbours in all active views as they were compared: ties do not depend on the order of samples.
+    agreement : Agreement or None
+        How far the active views agree; None if nothing was compared.
+    reliability : ViewReliability or None
+        How far each can be relied on.
+    reports : tuple of SearchReport
+        How the neighbours of each active view were found.
+    """
+
+    kept: Bools
+    weights: NDArray[np.float64]
+    trust: Any | None = handle_field()
+    only_for: Bools
+    orphans: Bools = field(repr=False)
+    lists: tuple[Any, ...] = handle_field()
+    agreement: Agreement | None = None
+    reliability: ViewReliability | None = None
+    reports: tuple[SearchReport, ...] = ()
+
+
+def agree(
+    found: Sequence[Neighbors], views: PreparedViews, weighting: Weighting, *, engine: Engine
+) -> ViewSelection:
+    """Compare the views by their neighbours, and say which are kept and how much they count.
+
+    Parameters
+    ----------
+    found : sequence of Neighbors
+        Each view's neighbours.
+    views : PreparedViews
+        The views.
+    weighting : Weighting
+        What is to go by agreement.
+    engine : Engine
+        Who compares.
+
+    Warns
+    -----
+    UserWarning
+        If views are left out, or none can be preferred.
+    """
+    v, n = len(views), views.n_samples
+    kept, only_for, orphans = np.ones(v, dtype=bool), np.zeros(v, dtype=bool), np.zeros(n, dtype=bool)
+    lists, reports = [one.lists for one in found], tuple(one.report for one in found)
+    by_agreement = weighting.view_weights is None
+    if not by_agreement and not weighting.rows_by_agreement:
+        assert weighting.view_weights is not None
+        weights = weighting.view_weights
+        return ViewSelection(kept, weights, None, only_for, orphans, tuple(lists), reports=reports)
+    compared = tuple(engine.untie(views.points[i], one, (n, i)) for i, one in enumerate(lists))
+    agreement = agreement_from(engine.overlaps(engine.stack(compared), views.mask))
+    reliability = view_reliability(agreement)
+    logger.info("reliability of %s: %s", ", ".join(views.names), reliability.values.round(4))
+    weights = np.ones(v) if weighting.view_weights is None else weighting.view_weights
+    if by_agreement:
+        weights, only_for, orphans = _weights_by_agreement(reliability, views)
+        _warn_about(agreement, reliability, views.names, int(orphans.sum()))
+        kept = weights > 0
+    trust = None
+    if weighting.rows_by_agreement:
+        chosen = [one for one, keep in zip(compared, kept, strict=True) if keep]
+        trust = row_trust(chosen, agreement.only(kept), views.only(kept).mask, engine)
+    if only_for.any():
+        trust = engine.doubt(trust, int(kept.sum()), only_for[kept], ~orphans, LEAST_ROW_TRUST)
+    return ViewSelection(
+        kept, weights[kept], trust, only_for, orphans, compared, agreement, reliability, reports
+    )
+
+
+def _weights_by_agreement(
+    reliability: ViewReliability, views: PreparedViews
+) -> tuple[NDArray[np.float64], Bools, Bools]:
+    """Return the weights, which views are kept only for orphans, and which samples those are.
+
+    A sample that only unreliable views have seen keeps these, with the least weight of the others.
+    """
+    relied_on = reliability.weights > 0
+    seen = np.ones((views.n_samples, len(views)), dtype=bool) if views.mask is None else views.mask
+    orphans = np.logical_not(seen[:, relied_on].any(axis=1))
+    only_for = seen[orphans].any(axis=0) & (reliability.copy_of == np.arange(len(views)))
+    least = reliability.weights[relied_on].min(initial=1.0)
+    return np.where(only_for, least, reliability.weights), only_for, orphans
+
+
+def _warn_about(
+    agreement: Agreement, reliability: ViewReliability, view_names: Sequence[str], n_orphans: int
+) -> None:
+    """Name the views that are left out, and say so if none can be preferred."""
+    names, kept = np.array(view_names, dtype=object), reliability.weights > 0
+    is_copy = reliability.copy_of != np.arange(len(names))
+    for copy in np.flatnonzero(is_copy).tolist():
+        original = reliability.copy_of[copy]
+        warn(
+            f"View {names[copy]!r} is a copy of {names[original]!r}, or nearly: they share "
+            f"{agreement.shares[copy, original]:.0%} of their neighbours, beyond chance. It is left "
+            "out; view_weights='uniform' keeps it."
+        )
+    at_odds = agreement.comparable & ~agreement.significant
+    if not reliability.any_agree and at_odds[np.ix_(kept, kept)].any():
+        warn(_none_agree(int(kept.sum())))
+    dropped = ~kept & ~is_copy
+    if (dropped & (reliability.groups < 0)).any():
+        warn(_left_out(names[dropped & (reliability.groups < 0)].tolist(), n_orphans))
+    groups = [
+        names[reliability.groups == group].tolist() for group in range(reliability.groups.max() + 1)
+    ]
+    if len(groups) > 1:
+        listed = "; ".join(", ".join(map(repr, group)) for group in groups)
+        chosen = names[kept & (reliability.groups >= 0)].tolist()
+        what = "None can be preferred, so all count alike."
+        if (dropped & (reliability.groups >= 0)).any():
+            what = f"Only the largest group is kept ({', '.join(map(repr, chosen))})."
+        warn(
+            f"The views fall into {len(groups)} groups that agree among themselves but not with each other "
+            f"({listed}): they tell different stories. {what} Cluster each group on its own."
+        )
+
+
+def _none_agree(v: int) -> str:
+    fact = (
+        "The two views agree about who is near whom no more than by chance: neither can be preferred, so "
+        "both count alike."
+        if v == 2
+        else f"No two of the {v} views agree about who is near whom more than by chance: none can be "
+        "preferred, so all count alike."
+    )
+    return fact + " Are the rows of all views in the same order?"
+
+
+def _left_out(names: list[str], n_orphans: int) -> str:
+    shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    but = f", but for {n_orphans} samples that no other view has seen" if n_orphans else ""
+    who, agree, they_are, them = (
+        ("View", "agrees", "It is", "it") if len(names) == 1 else ("The views", "agree", "They are", "them")
+    )
+    return (
+        f"{who} {shown} {agree} with no other view about who is near whom, beyond chance. {they_are} left "
+        f"out{but}; view_weights='uniform' keeps {them}."
+    )

@@ -1,0 +1,147 @@
+"""Refusing a fit that would not fit into memory before it begins, with what to change and what that saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ..run import memory
+from ..run.config import get_config
+from ..run.memory import in_units
+from .memory import LIBRARIES, MemoryEstimate, estimate, with_samples
+from .sizes import FitSize
+
+SHARE = 0.9  # of what is free
+FEWEST_NEIGHBORS = 5
+WORTH = 0.02  # advice that saves less than this of what the fit and its data take is none
+N_TOLD = 3
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a fit may need.
+
+    Attributes
+    ----------
+    allowed : float
+        Bytes, at most.
+    held : int
+        What it need not ask for, because it has it: the libraries and its data.
+    """
+
+    allowed: float
+    held: int = 0
+
+    def needed(self, size: FitSize) -> int:
+        """Return what a fit asks for."""
+        return estimate(size).peak - self.held
+
+    def holds(self, size: FitSize) -> bool:
+        """Say whether it may have that."""
+        return self.needed(size) <= self.allowed
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A change that lowers the need for memory: what to do, and what is needed then."""
+
+    what: str
+    needed: int
+
+
+def require_memory(size: FitSize, who: str) -> None:
+    """Raise a MemoryError if a fit needs more than the limit that is set, or than is free.
+
+    Parameters
+    ----------
+    size : FitSize
+        How large it is.
+    who : str
+        Who is fitted, for the message.
+    """
+    needed = estimate(size)
+    limit, free = get_config().memory_limit, memory.available_bytes()
+    if limit is not None and needed.peak > limit:
+        told = f"{in_units(needed.peak)} of memory (libraries and data included), more than the limit of "
+        raise MemoryError(_refusal(size, who, needed, told + in_units(limit), Bound(limit)))
+    if free is not None and needed.added > SHARE * free:
+        told = f"{in_units(needed.added)} of memory in addition to the data, and {in_units(free)} are free"
+        bound = Bound(SHARE * free, needed.libraries + needed.input)
+        raise MemoryError(_refusal(size, who, needed, told, bound))
+
+
+def _refusal(size: FitSize, who: str, needed: MemoryEstimate, told: str, bound: Bound) -> str:
+    views = f"{size.n_views} view{'s' * (size.n_views > 1)}"
+    need = f"{who} on {size.n_samples:,} samples and {views} needs about {told}"
+    if bound.allowed <= LIBRARIES - bound.held:
+        return f"{need}; Python and the libraries alone take {in_units(LIBRARIES)}. Raise the limit."
+    tried = "; ".join(
+        f"{one.what}: {in_units(max(one.needed, 0))}"
+        + ("" if one.needed <= bound.allowed else " (not enough alone)")
+        for one in cheapest(size, bound)
+    )
+    tried = tried or "a higher limit"
+    return f"{need}; the most is needed in the stage {needed.peak_stage!r}. What would help: {tried}."
+
+
+def cheapest(size: FitSize, bound: Bound, n: int = N_TOLD) -> list[Advice]:
+    """Return the advice that changes least of what suffices; if it is too little, the next best.
+
+    Parameters
+    ----------
+    size : FitSize
+        The fit that is too large.
+    bound : Bound
+        What it may need.
+    n : int
+        How many are wanted.
+    """
+    before = estimate(size)
+    worth = WORTH * (before.peak - before.libraries)
+    found = [Advice(what, bound.needed(changed)) for what, changed in _changes(size, bound)]
+    found = [one for one in found if bound.needed(size) - one.needed > worth]
+    enough = [one for one in found if one.needed <= bound.allowed]
+    others = sorted((one for one in found if one.needed > bound.allowed), key=lambda one: one.needed)
+    return (enough + others)[:n]
+
+
+def _changes(size: FitSize, bound: Bound) -> Iterator[tuple[str, FitSize]]:
+    """Give changes of a fit, those that change its result least first."""
+    mapped = tuple(replace(view, mapped=view.mapped or view.n_nonzero is None) for view in size.views)
+    yield "memory-mapped features (numpy.load(file, mmap_mode='r'))", replace(size, views=mapped)
+    yield "n_jobs=1", replace(size, n_threads=1)
+    single = tuple(replace(view, itemsize=min(view.itemsize, 4)) for view in size.views)
+    yield "float32 features", replace(size, views=single)
+    if size.may_search_all:
+        yield "neighbor_search='approximate'", replace(size, search="approximate")
+    if size.weighs_rows and not size.missing:
+        yield "row_weights='uniform'", replace(size, weighs_rows=False)
+    k = _largest(FEWEST_NEIGHBORS, size.n_neighbors - 1, lambda k: replace(size, n_neighbors=k), bound)
+    if k is not None:
+        yield f"n_neighbors={k}", replace(size, n_neighbors=k)
+    c = _largest(2, size.n_vectors - 1, lambda c: replace(size, n_vectors=c), bound)
+    if c is not None:
+        yield f"n_clusters={c}", replace(size, n_vectors=c)
+    some = _largest(
+        min(1000, size.n_samples // 2), size.n_samples - 1, lambda m: with_samples(size, m), bound
+    )
+    if some is not None:
+        some = _rounded(some)
+        yield f"a fit to {some:,} of the samples, and predict for the others", with_samples(size, some)
+
+
+def _largest(least: int, most: int, changed: Callable[[int], FitSize], bound: Bound) -> int | None:
+    """Return the largest number with which a fit may have what it needs; the least if there is none."""
+    if least > most:
+        return None
+    low, high = least, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if bound.holds(changed(middle)) else (low, middle - 1)
+    return low
+
+
+def _rounded(number: int) -> int:
+    """Round a number down to two digits."""
+    step = 10 ** max(len(str(number)) - 2, 0)
+    return number // step * step

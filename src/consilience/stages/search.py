@@ -1,0 +1,100 @@
+"""Search: who is near whom in each view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engines import Engine, get_engine
+from ..engines.protocol import Search
+from ..engines.results import Neighbors
+from ..spaces import resolve_metrics
+from ..views import Views
+from .prepare import PreparedViews, prepare
+
+FEWEST = 6  # neighbours that a view names, however few samples it has seen, unless fewer are asked for
+
+
+def search(
+    view: int, views: PreparedViews, n_neighbors: int, how: Search, in_proportion: bool, *, engine: Engine
+) -> Neighbors:
+    """Find each sample's neighbours in one view.
+
+    Parameters
+    ----------
+    view : int
+        Which of the views.
+    views : PreparedViews
+        The views.
+    n_neighbors : int
+        Neighbours of each sample.
+    how : {"auto", "exact", "approximate"}
+        How they are found.
+    in_proportion : bool
+        Whether a view that has seen a share of the samples names that share of the neighbours.
+    engine : Engine
+        Who searches.
+    """
+    k = n_neighbors
+    if in_proportion and views.mask is not None:
+        k = n_neighbors_of_seen(k, views.mask[:, view])
+    return engine.nearest(views.points[view], k, how)
+
+
+def n_neighbors_of_seen(k: int, seen: NDArray[np.bool_]) -> int:
+    """Return how many neighbours a view names that has seen some of the samples, for k if it had seen all.
+
+    Where a view has seen only a share of the samples, the same ball holds only that share of the k
+    neighbours. Otherwise its neighbours would lie further out the less it has seen, in the end in other
+    clusters.
+
+    Examples
+    --------
+    >>> n_neighbors_of_seen(20, np.arange(100) < 70), n_neighbors_of_seen(20, np.arange(100) < 5)
+    (14, 4)
+    """
+    n_seen = int(seen.sum())
+    return max(1, min(n_seen - 1, max(min(k, FEWEST), round(k * n_seen / len(seen)))))
+
+
+def nearest_neighbors(
+    views: Any,
+    n_neighbors: int,
+    *,
+    metric: Any = "auto",
+    scale: str = "none",
+    search: Search = "exact",
+    engine: Any = "numba",
+) -> list[NDArray[np.int32]]:
+    """Return the nearest neighbours of each sample in each view.
+
+    Parameters
+    ----------
+    views : list, tuple, dict, Views, DataFrame, array or sparse matrix
+        The views, as `fit` takes them.
+    n_neighbors : int
+        Neighbours of each sample.
+    metric, scale
+        As in `DistanceGraphFusion`.
+    search : {"exact", "auto", "approximate"}, default="exact"
+        How they are found.
+    engine : str or Engine, default="numba"
+        Who searches.
+
+    Returns
+    -------
+    list of ndarray of shape (n_samples, n_neighbors)
+        One for each view that says anything. A sample's own number means "no neighbour".
+
+    Examples
+    --------
+    >>> nearest_neighbors([[[0.0], [1.0], [3.0], [3.5]]], 1)[0].ravel()
+    array([1, 0, 3, 2], dtype=int32)
+    """
+    engine, given = get_engine(engine), Views(views)
+    metrics = resolve_metrics(metric, given.arrays, given.names, engine=engine)
+    prepared = prepare(given, metrics, scale, engine=engine)
+    found = (engine.nearest(points, n_neighbors, search) for points in prepared.points)
+    return [np.asarray(engine.fetch(one.lists)) for one in found]

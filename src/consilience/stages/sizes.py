@@ -1,0 +1,175 @@
+"""How large a fit is: all that its need of memory and time depends on."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ..spaces import is_precomputed
+from ..views import Views
+
+# n_neighbors="auto": so much of the mean cluster size, within these bounds.
+SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
+USUAL_CLUSTERS = 8  # the default; what n_neighbors="auto" goes by while the number is not known
+MANY_VALUES = 10_000_000  # on edges, of all views: above, engines may keep them in single precision
+FEWEST_TO_APPROXIMATE = 20_000  # samples from which on search="auto" considers to approximate
+_INDEX_BYTES = 4  # of an entry of a sparse matrix
+
+
+@dataclass(frozen=True)
+class ViewSize:
+    """How large a view is.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of features; of a matrix between samples, of samples.
+    itemsize : int
+        Bytes of a number.
+    n_nonzero : int or None
+        Stored entries, of all samples together, of a sparse view; None: it is dense.
+    mapped : bool
+        Whether it is in a file that is mapped into memory, and so takes none that others could need.
+    kind : {"plain", "scaled", "matrix"}
+        Features that are measured as they are, of which a copy is made first (cosine, correlation), or a
+        matrix between samples.
+    """
+
+    n_features: int
+    itemsize: int = 8
+    n_nonzero: int | None = None
+    mapped: bool = False
+    kind: Literal["plain", "scaled", "matrix"] = "plain"
+
+    def n_values(self, n_samples: int) -> int:
+        """Return how many numbers are stored."""
+        return n_samples * self.n_features if self.n_nonzero is None else self.n_nonzero
+
+    def n_bytes(self, n_samples: int, itemsize: int | None = None) -> int:
+        """Return what the view takes if it is in memory, or a copy of it with other numbers would."""
+        each = self.itemsize if itemsize is None else itemsize
+        if self.n_nonzero is None:
+            return n_samples * self.n_features * each
+        return self.n_nonzero * (each + _INDEX_BYTES) + 8 * n_samples
+
+
+@dataclass(frozen=True)
+class FitSize:
+    """How large a fit is.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of samples.
+    views : tuple of ViewSize
+        The views.
+    n_neighbors : int
+        Neighbours per sample and view.
+    n_vectors : int
+        Eigenvectors that are looked for: the number of clusters, or the most that are considered.
+    method : {"fusion", "average"}
+        What becomes of the views' weights on the edges.
+    weighs_rows : bool
+        Whether rows count by how far they agree.
+    search : str
+        How neighbours are looked for.
+    n_threads : int
+        Number of threads.
+    missing : bool
+        Whether views lack samples.
+    """
+
+    n_samples: int
+    views: tuple[ViewSize, ...]
+    n_neighbors: int
+    n_vectors: int
+    method: Literal["fusion", "average"] = "fusion"
+    weighs_rows: bool = True
+    search: str = "auto"
+    n_threads: int = 1
+    missing: bool = False
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return len(self.views)
+
+    @property
+    def is_fusion(self) -> bool:
+        """Whether the views' weights are split into two parts, and views compared."""
+        return self.method == "fusion"
+
+    @property
+    def n_listed(self) -> int:
+        """Neighbours named by all views together, those that several views name counted for each."""
+        return self.n_samples * min(self.n_neighbors, self.n_samples - 1) * self.n_views
+
+    @property
+    def n_edges(self) -> int:
+        """Edges that the views share, at most: as many as if no two views named the same neighbour."""
+        return min(self.n_listed, self.n_samples * (self.n_samples - 1))
+
+    @property
+    def edge_bytes(self) -> int:
+        """Bytes of a value on an edge."""
+        return 4 if self.n_views * self.n_edges > MANY_VALUES else 8
+
+    @property
+    def may_search_all(self) -> bool:
+        """Whether neighbours may be found by looking at all pairs."""
+        return self.search != "approximate"
+
+    @property
+    def may_search_some(self) -> bool:
+        """Whether they may be found approximately."""
+        return self.search == "approximate" or (self.search == "auto" and self.n_samples >= FEWEST_TO_APPROXIMATE)
+
+    @property
+    def n_kept(self) -> int:
+        """Entries of the unified graph, at most: the strongest edges of each sample, in both directions."""
+        return min(2 * self.n_samples * self.n_neighbors, self.n_samples * (self.n_samples - 1))
+
+    @property
+    def n_input(self) -> int:
+        """Bytes that the views hold, without those in files."""
+        return sum(view.n_bytes(self.n_samples) for view in self.views if not view.mapped)
+
+
+def auto_neighbors(n_samples: int, n_clusters: int) -> int:
+    """Return the number of neighbours that "auto" stands for."""
+    wanted = SHARE_OF_CLUSTER * n_samples / n_clusters
+    return min(n_samples - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))
+
+
+def view_sizes(views: Views, metrics: Sequence[Any]) -> tuple[ViewSize, ...]:
+    """Return how large views are, given the metric of each."""
+    return tuple(_view_size(array, metric) for array, metric in zip(views.arrays, metrics, strict=True))
+
+
+def _view_size(array: Any, metric: Any) -> ViewSize:
+    kind: Literal["plain", "scaled", "matrix"] = "plain"
+    if isinstance(metric, str) and is_precomputed(metric):
+        kind = "matrix"
+    elif metric in ("cosine", "correlation"):
+        kind = "scaled"
+    if sparse.issparse(array):
+        return ViewSize(array.shape[1], array.dtype.itemsize, int(array.nnz), False, kind)
+    return ViewSize(array.shape[1], array.dtype.itemsize, None, is_mapped(array), kind)
+
+
+def is_mapped(array: Any) -> bool:
+    """Say whether an array is in a file that is mapped into memory.
+
+    Examples
+    --------
+    >>> is_mapped(np.zeros(3))
+    False
+    """
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, mmap.mmap)

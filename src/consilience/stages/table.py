@@ -1,0 +1,240 @@
+"""The table of stages: what each is called, what it needs and returns, and what it costs in time and memory.
+
+Progress, the time left, `memory_estimate`, the refusal of a fit that would not fit, checkpoints and `timings_` read
+this table. Adding a stage is one entry.
+
+Seconds are rough, on one core of a machine of 2024, and only their shares matter: the pace is learned from the
+stages that are done. A line of memory is an array, or several that live and die together, from the stage that
+makes it to the last one that holds it; `benchmarks/speed/memory.py` prints the estimate next to what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..run.progress import PlannedStage
+from .sizes import FitSize
+
+_BUFFER = 2 << 20  # bytes of a block of the exact search, for each thread
+_REGIONS = 67 << 20  # bytes of what the approximate search needs, however many samples there are
+_N_INIT = 3  # restarts of k-means on many samples, for the time left
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Something that takes memory from a stage on.
+
+    Attributes
+    ----------
+    what : str
+        What it is.
+    until : str
+        The last stage that holds it; "end": it is part of the fitted model.
+    n_bytes : callable
+        Bytes, from the size of the fit.
+    """
+
+    what: str
+    until: str
+    n_bytes: Callable[[FitSize], float]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a fit.
+
+    Attributes
+    ----------
+    name : str
+        Its name: that of its module, in `timings_`, in the progress and in checkpoints.
+    what : str
+        What it does, in words.
+    returns : str
+        What it returns.
+    needs : tuple of str
+        The stages whose results it takes. What the fitted model keeps, the last stage needs.
+    seconds : callable
+        What each of its parts costs, from the size of the fit.
+    memory : tuple of Memory
+        What it allocates.
+    """
+
+    name: str
+    what: str
+    returns: str
+    needs: tuple[str, ...]
+    seconds: Callable[[FitSize], Sequence[float]]
+    memory: tuple[Memory, ...]
+
+
+def _n_values(size: FitSize) -> list[int]:
+    """Return how many numbers each view holds."""
+    return [view.n_values(size.n_samples) for view in size.views]
+
+
+def _largest_view(size: FitSize, per_value: int) -> float:
+    """Return bytes per number of the view that has most of them; matrices are searched as they are."""
+    return per_value * max(
+        (view.n_values(size.n_samples) for view in size.views if view.kind != "matrix"), default=0
+    )
+
+
+def _copies(size: FitSize) -> float:
+    """Return what copies of the views take that are kept because rows are scaled."""
+    return sum(view.n_bytes(size.n_samples) for view in size.views if view.kind == "scaled")
+
+
+def _on_edges(size: FitSize, n_arrays: float = 1.0) -> float:
+    """Return what arrays of a value per edge and view take."""
+    return n_arrays * size.edge_bytes * size.n_edges * size.n_views
+
+
+def _fusion(size: FitSize, n_arrays: float) -> float:
+    """Return the same if there is a fusion."""
+    return _on_edges(size, n_arrays) if size.is_fusion else 0.0
+
+
+def _trust(size: FitSize, n_arrays: float) -> float:
+    """Return the same for how much rows count there."""
+    return _fusion(size, n_arrays) if size.weighs_rows or size.missing else 0.0
+
+
+def _search_seconds(size: FitSize) -> list[float]:
+    n = size.n_samples
+    if size.may_search_some:
+        return [2.5e-5 * n * (1 + view.n_features / 100) for view in size.views]
+    return [6e-11 * n * (stored + 60 * n) for stored in _n_values(size)]
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "prepare",
+        "features on a common scale, placed by the engine",
+        "PreparedViews",
+        (),
+        lambda s: [5e-9 * sum(_n_values(s))],
+        (
+            Memory("rows of unit length", "end", _copies),
+            Memory("columns measured for scaling", "prepare", lambda s: _largest_view(s, 1)),
+        ),
+    ),
+    Stage(
+        "search",
+        "neighbours in each view",
+        "Neighbors, one for each view",
+        ("prepare",),
+        _search_seconds,
+        (
+            # Of all pairs: a shifted copy of a view in double precision, and one in single precision.
+            Memory("copies searched", "search", lambda s: _largest_view(s, 12 if s.may_search_all else 4)),
+            Memory("blocks of pairs", "search", lambda s: _BUFFER * s.n_threads * s.may_search_all),
+            Memory("regions", "search", lambda s: _REGIONS * s.may_search_some),
+            Memory("distances found", "weigh", lambda s: 18.0 * s.n_listed * s.may_search_some),
+            Memory("neighbours", "weigh", lambda s: 4.0 * s.n_listed),
+        ),
+    ),
+    Stage(
+        "agree",
+        "which views are kept, and how much each view and row counts",
+        "ViewSelection",
+        ("prepare", "search"),
+        lambda s: [1.5e-7 * s.n_listed * s.is_fusion],
+        (
+            Memory("lists compared", "agree", lambda s: 4.0 * s.n_listed * s.is_fusion),
+            Memory("trust in rows", "end", lambda s: 16.0 * s.n_samples * s.n_views * s.is_fusion),
+        ),
+    ),
+    Stage(
+        "connect",
+        "the edges that the kept views share",
+        "SharedEdges",
+        ("search", "agree"),
+        lambda s: [2e-8 * s.n_listed],
+        (
+            Memory("neighbours, kept", "end", lambda s: 4.0 * s.n_listed * s.is_fusion),
+            Memory("edges", "end", lambda s: 4.0 * s.n_edges + 8.0 * s.n_samples),
+            Memory("who judges which edge", "end", lambda s: 2.0 * s.missing * s.n_edges * s.n_views),
+        ),
+    ),
+    Stage(
+        "weigh",
+        "what each view says of the edges",
+        "EdgeWeights",
+        ("prepare", "search", "agree", "connect"),
+        lambda s: [2.5e-9 * s.n_edges * sum(_n_values(s)) / s.n_samples],
+        (
+            Memory("weights", "end", _on_edges),
+            Memory("distances of a view", "weigh", lambda s: 24.0 * s.n_edges),
+        ),
+    ),
+    Stage(
+        "fuse",
+        "one similarity for each edge",
+        "Fused",
+        ("agree", "connect", "weigh"),
+        lambda s: [(2.4e-7 if s.is_fusion else 2e-8) * s.n_edges * s.n_views],
+        (
+            Memory("blocks of edges", "fuse", lambda s: _fusion(s, 2) + _trust(s, 1)),
+            Memory("inconsistent parts", "end", lambda s: _fusion(s, 1)),
+            Memory("trust on edges", "end", lambda s: _trust(s, 1)),
+            Memory("fused", "end", lambda s: 2.0 * s.edge_bytes * s.n_edges),
+        ),
+    ),
+    Stage(
+        "sparsify",
+        "the strongest edges, in both directions",
+        "UnifiedGraph",
+        ("agree", "connect", "fuse"),
+        lambda s: [1e-7 * s.n_kept],
+        (
+            Memory("graph", "end", lambda s: (s.edge_bytes + 4.0) * s.n_kept),
+            Memory("both directions", "sparsify", lambda s: 2.0 * (s.edge_bytes + 4.0) * s.n_kept),
+        ),
+    ),
+    Stage(
+        "embed",
+        "eigenvectors of the unified graph",
+        "SpectralEmbedding",
+        ("sparsify",),
+        lambda s: [1.5e-6 * s.n_samples * s.n_vectors],
+        (
+            Memory("normalised graph, twice", "embed", lambda s: 20.0 * s.n_kept),
+            Memory("blocks of vectors", "embed", lambda s: 48.0 * s.n_samples * max(s.n_vectors, 4)),
+            Memory("eigenvectors", "end", lambda s: 8.0 * s.n_samples * s.n_vectors),
+        ),
+    ),
+    Stage(
+        "select",
+        "the number of clusters, if it is not given",
+        "ClusterSelection",
+        ("embed",),
+        lambda s: [0.1],
+        (),
+    ),
+    Stage(
+        "label",
+        "the cluster of each sample",
+        "labels",
+        ("prepare", "agree", "fuse", "sparsify", "embed", "select"),
+        lambda s: [4e-7 * _N_INIT * s.n_samples * s.n_vectors],
+        (Memory("rows to cluster", "label", lambda s: 24.0 * s.n_samples * s.n_vectors),),
+    ),
+)
+"""The stages of a model that fuses views on shared edges, in order."""
+
+
+def plan_of(size: FitSize, *, selects: bool = False) -> tuple[PlannedStage, ...]:
+    """Return the stages that a fit will have, for a run.
+
+    Examples
+    --------
+    >>> from consilience.stages.sizes import FitSize, ViewSize
+    >>> [stage.name for stage in plan_of(FitSize(1000, (ViewSize(64), ViewSize(32)), 10, 5))]
+    ['prepare', 'search', 'agree', 'connect', 'weigh', 'fuse', 'sparsify', 'embed', 'label']
+    """
+    return tuple(
+        PlannedStage(stage.name, tuple(stage.seconds(size)), stage.needs)
+        for stage in STAGES
+        if selects or stage.name != "select"
+    )
