@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .run.advice import text_of, written
 from .run.config import as_bytes, config_context
 
 BAD_INPUT, BUG, INTERRUPTED = 2, 1, 130
@@ -85,7 +86,7 @@ def _completion(arguments: argparse.Namespace) -> int:
 def _fail(error: BaseException, debug: bool, status: int) -> int:
     if debug:
         raise error
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = _in_options(error) or type(error).__name__
     if status == BUG:
         text = f"unexpected {type(error).__name__}: {text} (a bug; --debug shows where)"
     sys.stderr.write(f"consilience: error: {text}\n")
@@ -93,12 +94,19 @@ def _fail(error: BaseException, debug: bool, status: int) -> int:
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"consilience: warning: {' '.join(str(message).split())}\n")
+    sys.stderr.write(f"consilience: warning: {_in_options(message)}\n")
+
+
+def _in_options(message: Any) -> str:
+    """Return the text of an error or a warning on one line, its settings as options of the command."""
+    from .commands.options import as_option
+
+    return " ".join(written(text_of(message), as_option).split())
 
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
-        from .versions import versions
+        from .run.versions import versions
 
         sys.stdout.write(", ".join(f"{name} {version}" for name, version in versions().items()) + "\n")
         parser.exit(0)

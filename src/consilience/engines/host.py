@@ -119,12 +119,6 @@ class HostEngine(Engine):
         return np.asarray(scales[:, None] * (weights - inconsistent))
 
     @abstractmethod
-    def keep_largest(
-        self, edges: EdgeSet, values: Floats, k: int, shape: tuple[int, int] | None = None
-    ) -> sparse.csr_array:
-        """Return the graph of the k largest values of each row, as a matrix of a shape."""
-
-    @abstractmethod
     def mark_strongest(self, edges: EdgeSet, values: Floats, k: int) -> Mask:
         """Mark the k largest values of each row."""
 

@@ -410,11 +410,18 @@ class Engine(ABC):
         """Return the graph (S + S') / 2 of values on edges, without stored zeros."""
 
     @abstractmethod
-    def sparsify(self, edges: Handle, values: Handle, k: int) -> Handle:
-        """Return the graph (S + S') / 2 of the k largest values of each row, without stored zeros.
+    def keep_largest(
+        self, edges: Handle, values: Handle, k: int, shape: tuple[int, int] | None = None
+    ) -> Handle:
+        """Return the graph of the k largest values of each row, as a matrix of a shape; None: (n, n).
 
-        Of equal values (to twelve digits) those with the lower column are kept.
+        Of equal values (to twelve digits) those with the lower column are kept; values of 0 are stored if
+        they are among the k largest.
         """
+
+    @abstractmethod
+    def sparsify(self, edges: Handle, values: Handle, k: int) -> Handle:
+        """Return the graph (S + S') / 2 of the k largest values of each row, without stored zeros."""
 
     @abstractmethod
     def leading_vectors(self, graph: Handle, n_vectors: int, tol: float | None, seed: int) -> Spectrum:

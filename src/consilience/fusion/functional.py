@@ -12,6 +12,7 @@ from scipy import sparse
 
 from ..engines import get_engine
 from ..graphs import EdgeSet
+from ..run.advice import Advice, text_of
 from ..views import GraphView, graph_view
 from ..views.graphs import looks_like_graph
 from .alternation import Callback, Schedule, learn_consistent_graph
@@ -256,7 +257,7 @@ def _in_one_order(
         try:
             view = graph_view(item, kind=kind)
         except ValueError as error:
-            raise ValueError(f"Graph {name!r}: {error}.") from None
+            raise ValueError(Advice(f"Graph {name!r}: ", text_of(error), ".")) from None
         nodes = None if view.nodes is None else view.nodes.tolist()
         if nodes is None or nodes == order:
             result.append(view.matrix)

@@ -8,9 +8,8 @@ from .clusters import ClusterConflicts, cluster_conflicts
 from .confidence import SampleConfidence, sample_confidence
 from .contributions import SampleContributions, sample_contributions
 from .convergence import Convergence, convergence
-from .fusion_help import does_fusion_help
+from .fusion_help import FusionHelp, does_fusion_help
 from .health import GraphHealth, graph_health
-from .helping.result import FusionHelp
 from .overview import Inspection, inspect
 from .pairs import PairConflicts, conflicting_pairs
 from .samples import SampleConflicts, sample_conflicts

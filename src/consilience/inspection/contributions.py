@@ -83,7 +83,7 @@ def sample_contributions(fitted: Any) -> SampleContributions:
         sums[:, i] = np.bincount(rows, weights=_parts(fusion, i)[kept], minlength=n)
     total = sums.sum(axis=1, keepdims=True)
     shares = np.divide(sums, total, out=np.zeros((n, v)), where=total > 0)
-    shares[~subject.seen[:, subject.heard]] = np.nan
+    shares[~subject.seen[:, subject.kept]] = np.nan
     return SampleContributions(subject.names, subject.sample_names, subject.expand(shares, 0.0))
 
 

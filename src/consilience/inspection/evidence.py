@@ -25,18 +25,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import softmax
 
-from .. import threads
-from ..neighbors.agreement import sorted_lists
-from ..neighbors.overlap_kernels import count_shared_at
+from ..engines import Engine
 from .subject import Bools, Floats, Index, Subject
 
 _ROUNDS = 3  # in which the clusters are made soft
 _POWERS = (0.5, 0.6, 0.7, 0.85, 1.0, 1.2)  # to choose tau from
 _LOOKED_AT = 1000  # samples to choose it by, at least
-_GRAIN = 2048  # samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,20 +47,23 @@ class Evidence:
         Share of each cluster.
     power : float
         The tau of the module.
-    lists : ndarray of shape (v, n, k)
-        Each view's neighbours, ascending.
+    stacked : stacked
+        Each view's neighbours, ready to be compared by the engine.
     witnesses : ndarray of bool of shape (n, v)
-        Which views bear witness about which sample: they took part and have seen it.
+        Which views are witnesses about which sample: they were kept and have seen it.
     apart : ndarray of bool of shape (v, v)
-        Which views are not copies of each other: only these bear witness about each other's rows.
+        Which views are not copies of each other: only these are witnesses about each other's rows.
+    engine : Engine
+        Who counts.
     """
 
     likelihoods: list[Floats]
     shares: Floats
     power: float
-    lists: Index
+    stacked: Any
     witnesses: Bools
     apart: Bools
+    engine: Engine
 
     def by_others(self, i: int) -> Floats:
         """Return what the other views say of each sample: probabilities of the clusters (n, c)."""
@@ -75,73 +74,45 @@ class Evidence:
         return _combined(self, range(len(self.likelihoods)))
 
     def n_others(self, i: int) -> NDArray[np.intp]:
-        """Return how many other views bear witness about each sample."""
+        """Return how many other views are witnesses about each sample."""
         return np.asarray((self.witnesses & self.apart[i]).sum(axis=1))
 
     def n_confirmed(self, i: int, rows: Index, places: Index) -> NDArray[np.int64]:
         """Count the neighbours of rows of a view that others name at these places."""
-        others = self.witnesses & self.apart[i]
-        counts = np.empty(len(rows), dtype=np.int64)
-        threads.for_ranges(
-            lambda a, b: count_shared_at(self.lists, i, others, rows, places, a, b, counts),
-            len(rows),
-            grain=_GRAIN,
-        )
-        return counts
+        return self.engine.confirmed(self.stacked, i, self.witnesses & self.apart[i], rows, places)
 
 
 def gather_evidence(subject: Subject) -> Evidence:
     """Let every view speak about every sample."""
-    n = subject.n_samples
+    n, engine = subject.n_samples, subject.engine
     none = np.arange(n, dtype=np.int32)[:, None]
-    lists = sorted_lists([none if one is None else one for one in subject.lists])
-    walks = [_Walk(one) for one in lists]
+    given = [none if one is None else one for one in subject.lists]
+    lists = [engine.adopt(_ascending(one, max(each.shape[1] for each in given))) for one in given]
+    friends = [engine.friends(one) for one in lists]
+    stacked = engine.stack(lists)
     labels = np.zeros(n, dtype=np.intp) if subject.labels is None else subject.labels
     members = np.eye(subject.n_clusters)[labels]
-    witnesses, apart = subject.seen & subject.heard, ~subject.copies
+    witnesses, apart = subject.seen & subject.kept, ~subject.copies
     for _ in range(_ROUNDS):
         shares = members.mean(axis=0) + 1e-12
         likelihoods = [
-            np.where(subject.seen[:, i, None], walk.ends_in(members, shares) / shares, 1.0)
-            for i, walk in enumerate(walks)
+            np.where(subject.seen[:, i, None], engine.votes(one, members) / shares, 1.0)
+            for i, one in enumerate(friends)
         ]
-        evidence = Evidence(likelihoods, shares, 1.0, lists, witnesses, apart)
+        evidence = Evidence(likelihoods, shares, 1.0, stacked, witnesses, apart, engine)
         members = evidence.by_all()
     return replace(evidence, power=_choose_power(evidence))
 
 
-class _Walk:
-    """Walks of two steps on the graph of one view's neighbours, taken as friends of both sides."""
-
-    def __init__(self, neighbors: Index) -> None:
-        n, k = neighbors.shape
-        own = neighbors == np.arange(n)[:, None]
-        indptr = np.concatenate([[0], np.cumsum((~own).sum(axis=1))])
-        named = sparse.csr_array((np.ones(indptr[-1]), neighbors[~own], indptr), shape=(n, n))
-        both = sparse.csr_array(named + named.T)
-        degree = np.asarray(both.sum(axis=1)).ravel()
-        inverse = np.divide(1.0, degree, out=np.zeros(n), where=degree > 0)
-        starts = np.repeat(np.arange(n), np.diff(both.indptr))
-        self.returns = inverse * np.bincount(starts, both.data**2 * inverse[both.indices], minlength=n)
-        both.data *= inverse[starts]
-        self.step, self.n_told = both, np.minimum(degree, 2.0 * k)[:, None]
-
-    def ends_in(self, members: Floats, shares: Floats) -> Floats:
-        """Return with which probability a walk ends in each cluster; with few neighbours, nearer to chance.
-
-        Walks that return to where they began are not counted: a sample is no witness about itself.
-        """
-        ends = self.step @ (self.step @ members) - self.returns[:, None] * members
-        total = ends.sum(axis=1, keepdims=True)
-        np.maximum(ends, 0.0, out=ends)
-        # As if one more neighbour were drawn from all samples, beside those of the sample, 2 k mostly.
-        weight = np.where(total > 1e-9, self.n_told, 0.0)
-        ends /= np.maximum(total, 1e-9)
-        return np.asarray((ends * weight + shares) / (weight + 1))
+def _ascending(lists: Index, width: int) -> Index:
+    """Return lists of a common length, ascending; filled up with a sample's own number, which is nobody."""
+    own = np.arange(len(lists), dtype=lists.dtype)[:, None]
+    filled = np.hstack([lists, np.repeat(own, width - lists.shape[1], axis=1)])
+    return np.sort(filled, axis=1)
 
 
 def _combined(evidence: Evidence, views: Any) -> Floats:
-    """Return what these views say together, as far as they bear witness."""
+    """Return what these views say together, as far as they are witnesses."""
     total = np.tile(np.log(evidence.shares), (len(evidence.witnesses), 1))
     for j in views:
         told = np.log(evidence.likelihoods[j])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ..cluster.spectral import spectral_embedding
+from ..stages.embed import spectral_embedding
 from .subject import Floats, as_subject
 
 _MORE = 5  # eigenvalues beyond the number of clusters
@@ -100,7 +100,14 @@ def graph_health(fitted: Any, *, n_eigenvalues: int | None = None) -> GraphHealt
     wanted = max(c + _MORE, 10) if n_eigenvalues is None else n_eigenvalues
     eigenvalues = np.empty(0)
     if wanted > 0:
-        found = spectral_embedding(graph, min(wanted, n), tol=_PRECISION, warn=False, random_state=0)
+        found = spectral_embedding(
+            graph,
+            min(wanted, n),
+            tol=_PRECISION,
+            warn_disconnected=False,
+            random_state=0,
+            engine=subject.engine,
+        )
         eigenvalues = found.eigenvalues
     _, component = connected_components(graph, directed=False)
     degrees = np.diff(graph.indptr).astype(np.intp)

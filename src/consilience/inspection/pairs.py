@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cluster.checks import check_count
+from ..run.parameter_checks import check_count
 from .subject import Floats, as_subject
 
 _STEPS = 1 << 16  # parts of the range of a view's weights
@@ -103,7 +103,7 @@ def conflicting_pairs(fitted: Any, *, n_pairs: int = 100) -> PairConflicts:
         sample_names=subject.sample_names,
         pairs=np.column_stack([edges.rows[order], edges.indices[order]]).astype(np.intp),
         opinions=subject.expand(opinions[:, order].T, np.nan),
-        odd_view=np.flatnonzero(subject.heard)[odd[order]],
+        odd_view=np.flatnonzero(subject.kept)[odd[order]],
         conflict=conflict[order],
         inconsistent=subject.expand(
             np.asarray((fusion.inconsistent_by_view[:, order] / weights).T, dtype=np.float64), np.nan

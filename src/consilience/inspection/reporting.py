@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..cluster.fusion import GraphFusion
 from ..io.files import checked_path
 from .fusion_help import does_fusion_help
-from .helping.result import FusionHelp
+from .fusion_help.result import FusionHelp
 from .report import write_report
 from .report.writing import EXAMPLE
 from .samples import check_rate

@@ -136,7 +136,7 @@ def find_conflicts(subject: Subject, evidence: Evidence, fdr: float, random_stat
             continue
         sound, shares[i] = _sound_rows(evidence, i, told, np.random.default_rng([random_state, i]))
         scores[told, i] = 1 - sound
-        if subject.heard[i] or shares[i] <= _WHOLE:
+        if subject.kept[i] or shares[i] <= _WHOLE:
             flagged[told, i] = _flag(sound, fdr)
     return SampleConflicts(subject.names, subject.sample_names, scores, flagged, fdr, shares)
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ..cluster.prepared import SharedViews
 from ..metrics import ari, nmi
+from ..models.given import SharedViews
 from .subject import NOT_THESE, Floats, as_subject, check_labels, views_of
 
 

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from ..cluster.fusion import GraphFusion
-from ..cluster.prepared import views_for
-from ..cluster.spectral import canonical_labels
-from ..fusion import FusionResult
-from ..graph import EdgeSet, keep_largest, symmetrize
-from ..neighbors import Agreement, view_agreement
-from ..neighbors.reliability import COPY
+from ..agreement import Agreement, view_agreement
+from ..agreement.reliability import COPY
+from ..engines import Engine, get_engine
+from ..fusion import ConsistentFusion, FusionResult
+from ..graphs import EdgeSet, symmetrize
+from ..models.fusion import GraphFusion
+from ..models.given import views_for
+from ..stages.label import canonical_labels
+from ..stages.prepare import expand
 from ..views import Views
 
 NOT_THESE = (
@@ -38,11 +40,11 @@ class Subject:
     Attributes
     ----------
     fusion : FusionResult
-        Of the views that took part.
+        Of the views that were kept.
     names : tuple of str
         All views, also those left out.
-    heard : ndarray of bool of shape (v,)
-        Which of them took part.
+    kept : ndarray of bool of shape (v,)
+        Which of them were kept.
     lists : tuple of ndarray of shape (n, k), or None
         Each view's neighbours; None for a view that says nothing. A sample's own index: no neighbour.
     seen : ndarray of bool of shape (n, v)
@@ -55,17 +57,20 @@ class Subject:
         The fitted model, if it is one.
     sample_names : ndarray of shape (n,)
         The ids of the samples, or their numbers.
+    engine : Engine
+        Who counts what is to be counted on rows and edges.
     """
 
     fusion: FusionResult
     names: tuple[str, ...]
-    heard: Bools
+    kept: Bools
     lists: tuple[Index | None, ...]
     seen: Bools
     graph: sparse.csr_array
     labels: NDArray[np.intp] | None
     model: GraphFusion | None
     sample_names: NDArray[Any]
+    engine: Engine
 
     @property
     def n_samples(self) -> int:
@@ -89,11 +94,12 @@ class Subject:
         """How far the views agree that say anything; None if none does."""
         if self.model is not None and self.model.agreement_ is not None:
             return self.model.agreement_
-        told = [one is not None for one in self.lists]
-        if not any(told):
+        speaking = [one is not None for one in self.lists]
+        if not any(speaking):
             return None
-        seen = self.seen[:, told]
-        return view_agreement([one for one in self.lists if one is not None], None if seen.all() else seen)
+        seen = self.seen[:, speaking]
+        lists = [one for one in self.lists if one is not None]
+        return view_agreement(lists, None if seen.all() else seen, engine=self.engine)
 
     @cached_property
     def copies(self) -> Bools:
@@ -101,15 +107,13 @@ class Subject:
         v = len(self.names)
         copies = np.eye(v, dtype=bool)
         if self.agreement is not None:
-            told = np.array([one is not None for one in self.lists])
-            copies[np.ix_(told, told)] |= np.nan_to_num(self.agreement.shares) > COPY
+            speaking = np.array([one is not None for one in self.lists])
+            copies[np.ix_(speaking, speaking)] |= np.nan_to_num(self.agreement.shares) > COPY
         return copies
 
     def expand(self, values: NDArray[Any], absent: float) -> NDArray[Any]:
         """Give the views that were left out their place back, on the last axis, with this value."""
-        result = np.full((*values.shape[:-1], len(self.heard)), absent, dtype=values.dtype)
-        result[..., self.heard] = values
-        return result
+        return expand(values, self.kept, absent)
 
     def need_labels(self) -> NDArray[np.intp]:
         """Return the clusters, or say that there are none."""
@@ -136,7 +140,7 @@ def as_subject(
         return fitted
     if isinstance(fitted, FusionResult):
         return _of_result(fitted, labels, sample_names)
-    if isinstance(fitted, GraphFusion):
+    if isinstance(fitted, GraphFusion) and isinstance(fitted.edge_fusion(), ConsistentFusion):
         return _of_model(fitted, labels, sample_names)
     raise TypeError(
         "Only a fitted SimilarityGraphFusion or DistanceGraphFusion, or what fuse_graphs returned, can be "
@@ -156,13 +160,14 @@ def _of_model(model: GraphFusion, labels: ArrayLike | None, names: ArrayLike | N
     return Subject(
         fusion=model.fusion_,
         names=tuple(map(str, model.view_names_)),
-        heard=model.view_weights_ > 0,
+        kept=model.views_.kept,
         lists=model.neighbors_,
         seen=seen,
         graph=model.graph_,
         labels=model.labels_ if labels is None else check_labels(labels, n),
         model=model,
         sample_names=_check_names(model.sample_ids_ if names is None else names, n),
+        engine=get_engine(model.params_["engine"]),
     )
 
 
@@ -172,20 +177,21 @@ def _of_result(result: FusionResult, labels: ArrayLike | None, names: ArrayLike 
             "This result has edge values, but not where the edges are and whether they are similarities or "
             "distances: inspect a fitted model, or what fuse_graphs returned."
         )
-    v = len(result.view_names)
-    lists = _lists(result)
+    v, engine = len(result.view_names), get_engine("numba")
+    lists = _lists(result, engine)
     fused = result.fused if result.kind == "similarity" else np.exp(-result.fused / result.fused.mean())
     n = result.edges.n_samples
     return Subject(
         fusion=result,
         names=result.view_names,
-        heard=np.ones(v, dtype=bool),
+        kept=np.ones(v, dtype=bool),
         lists=lists,
         seen=_seen(result),
         graph=symmetrize(result.edges.to_csr(fused)),
         labels=None if labels is None else check_labels(labels, n),
         model=None,
         sample_names=_check_names(names, n),
+        engine=engine,
     )
 
 
@@ -244,7 +250,7 @@ def _similarities(result: FusionResult) -> NDArray[np.float64]:
     return weights if result.seen_by_view is None else np.where(result.seen_by_view, weights, 0.0)
 
 
-def _lists(result: FusionResult) -> tuple[Index | None, ...]:
+def _lists(result: FusionResult, engine: Engine) -> tuple[Index | None, ...]:
     """Return the nearest of each sample in each view of a fusion, as lists of fixed length.
 
     None if all views weigh the same edges, and these are few: then it was decided before who is a neighbour,
@@ -255,12 +261,12 @@ def _lists(result: FusionResult) -> tuple[Index | None, ...]:
     shared = bool(((similarities > 0).mean(axis=1) > _SHARED).all())
     if shared and len(similarities) > 1 and result.edges.n_edges < n * (n - 1) / 2:
         return (None,) * len(similarities)
-    return tuple(_listed(result.edges, values) for values in similarities)
+    return tuple(_listed(result.edges, values, engine) for values in similarities)
 
 
-def _listed(edges: EdgeSet, values: NDArray[np.float64]) -> Index:
+def _listed(edges: EdgeSet, values: NDArray[np.float64], engine: Engine) -> Index:
     """Return the nearest of each sample by these similarities."""
-    kept = keep_largest(edges, values, MOST_LISTED)
+    kept = engine.fetch(engine.keep_largest(engine.adopt(edges), engine.adopt(values), MOST_LISTED))
     kept.eliminate_zeros()
     n, counts = edges.n_samples, np.diff(kept.indptr)
     lists = np.repeat(np.arange(n, dtype=np.int32)[:, None], max(int(counts.max(initial=1)), 1), axis=1)

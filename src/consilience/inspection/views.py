@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..neighbors import view_reliability
+from ..agreement import view_reliability
 from .subject import Bools, Floats, Subject, as_subject
 
 
@@ -20,8 +20,8 @@ class ViewSummary:
     ----------
     names : tuple of str
         All views, also those left out.
-    heard : ndarray of bool
-        Which views took part.
+    kept : ndarray of bool
+        Which views were kept.
     weights : ndarray
         How much each counts; 0 for a view left out.
     scales : ndarray
@@ -31,11 +31,11 @@ class ViewSummary:
     inconsistent_shares : ndarray
         How much of a view's own weight the others do not confirm; NaN for a view left out.
     reliability : ndarray
-        Median agreement with the other views that are heard; 0: with nobody, NaN: nothing to compare.
+        Median agreement with the other views that are kept; 0: with nobody, NaN: nothing to compare.
     """
 
     names: tuple[str, ...]
-    heard: Bools
+    kept: Bools
     weights: Floats
     scales: Floats
     contributions: Floats
@@ -92,7 +92,7 @@ def view_summary(fitted: Any) -> ViewSummary:
         reliability = _reliability(subject)
     return ViewSummary(
         names=subject.names,
-        heard=subject.heard,
+        kept=subject.kept,
         weights=subject.expand(fusion.view_weights, 0.0),
         scales=subject.expand(fusion.view_scales, 0.0),
         contributions=subject.expand(fusion.view_contributions, 0.0),

@@ -10,18 +10,20 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-_HERE = str(Path(__file__).parent)
+from .advice import text_of
+
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True)
-class Told:
+class KeptWarning:
     """A warning of ours: its text, and what kind of warning it is."""
 
     text: str
     category: type[Warning]
 
 
-_kept: ContextVar[list[Told] | None] = ContextVar("kept", default=None)
+_kept: ContextVar[list[KeptWarning] | None] = ContextVar("kept", default=None)
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasting: bool = True) -> None:
@@ -31,7 +33,8 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasti
     """
     kept = _kept.get()
     if kept is not None and lasting:
-        kept.append(Told(str(message), type(message) if isinstance(message, Warning) else category))
+        kind = type(message) if isinstance(message, Warning) else category
+        kept.append(KeptWarning(text_of(message), kind))
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
@@ -39,20 +42,20 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasti
 
 
 @contextmanager
-def keep_warnings() -> Iterator[list[Told]]:
-    """Give a list that gets every warning of ours inside the block, beside its being shown."""
-    told: list[Told] = []
-    token = _kept.set(told)
+def keep_warnings() -> Iterator[list[KeptWarning]]:
+    """Give a list that gets every warning of ours inside the block, besides its being shown."""
+    kept: list[KeptWarning] = []
+    token = _kept.set(kept)
     try:
-        yield told
+        yield kept
     finally:
         _kept.reset(token)
 
 
-def kept_so_far() -> tuple[Told, ...]:
+def kept_so_far() -> tuple[KeptWarning, ...]:
     """Return what the innermost `keep_warnings` has kept up to now."""
     return tuple(_kept.get() or ())
 
 
 def _is_ours(file: str) -> bool:
-    return file.startswith(_HERE) or file.endswith(("/sklearn/base.py", "\\sklearn\\base.py"))
+    return file.startswith(_PACKAGE) or file.endswith(("/sklearn/base.py", "\\sklearn\\base.py"))

@@ -33,8 +33,8 @@ class Record:
     ----------
     seconds : float
         The time it took.
-    warnings : tuple of (str, str)
-        What it warned of: kind and text.
+    warnings : tuple of tuple
+        What it warned of: its kind, and the text in parts.
     random_state : RandomState
         As it was after the stage.
     behind : tuple of str
@@ -44,7 +44,7 @@ class Record:
     """
 
     seconds: float
-    warnings: tuple[tuple[str, str], ...]
+    warnings: tuple[tuple[Any, ...], ...]
     random_state: np.random.RandomState
     behind: tuple[str, ...]
     alive: tuple[str, ...]

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..io.files import UNFINISHED
 from ..io.model_files.errors import ModelFileError
+from .advice import Advice
 from .caller_warnings import kept_so_far, warn
 from .checkpoint_files import RECORD, RESULT, Record, read_file, write_file
 from .run_folder import RunFolder
@@ -245,8 +246,8 @@ class StageCheckpoint:
         """Warn as the stage did; return what it returned, and the time it took."""
         record, value = self._all.take(self.stage)
         self._all.random_state.set_state(record.random_state.get_state())
-        for kind, text in record.warnings:
-            warn(text, _WARNINGS.get(kind, UserWarning))
+        for kind, *parts in record.warnings:
+            warn(Advice(*parts), _WARNINGS.get(kind, UserWarning))
         return value, record.seconds
 
     def keep(
@@ -256,7 +257,7 @@ class StageCheckpoint:
         warned = kept_so_far()[self._n_warned :]
         record = {
             "seconds": seconds,
-            "warnings": tuple((one.category.__name__, one.text) for one in warned),
+            "warnings": tuple((one.category.__name__, *Advice(one.text).parts) for one in warned),
             "random_state": self._all.random_state,
         }
         self._all.write(self.stage, value, record, done_with, inside)

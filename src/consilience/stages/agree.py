@@ -15,6 +15,7 @@ from ..agreement.statistics import Agreement, agreement_from
 from ..engines import Engine
 from ..engines.results import Neighbors, SearchReport
 from ..io.stored import stored
+from ..run.advice import Advice, Setting
 from ..run.caller_warnings import warn
 from ..run.handles import handle_field
 from .prepare import PreparedViews
@@ -151,9 +152,12 @@ def _warn_about(
     for copy in np.flatnonzero(is_copy).tolist():
         original = reliability.copy_of[copy]
         warn(
-            f"View {names[copy]!r} is a copy of {names[original]!r}, or nearly: they share "
-            f"{agreement.shares[copy, original]:.0%} of their neighbours, beyond chance. It is left "
-            "out; view_weights='uniform' keeps it."
+            Advice(
+                f"View {names[copy]!r} is a copy of {names[original]!r}, or nearly: they share "
+                f"{agreement.shares[copy, original]:.0%} of their neighbours, beyond chance. It is left out; ",
+                Setting("view_weights", "uniform"),
+                " keeps it.",
+            )
         )
     at_odds = agreement.comparable & ~agreement.significant
     if not reliability.any_agree and at_odds[np.ix_(kept, kept)].any():
@@ -193,7 +197,9 @@ def _left_out(names: list[str], n_orphans: int) -> str:
     who, agree, they_are, them = (
         ("View", "agrees", "It is", "it") if len(names) == 1 else ("The views", "agree", "They are", "them")
     )
-    return (
+    return Advice(
         f"{who} {shown} {agree} with no other view about who is near whom, beyond chance. {they_are} left "
-        f"out{but}; view_weights='uniform' keeps {them}."
+        f"out{but}; ",
+        Setting("view_weights", "uniform"),
+        f" keeps {them}.",
     )

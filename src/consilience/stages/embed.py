@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from ..engines import Engine, get_engine
 from ..engines.results import Spectrum
 from ..io.stored import stored
+from ..run.advice import Advice, Setting
 from ..run.caller_warnings import warn
 from ..run.handles import handle_field
 
@@ -174,5 +175,5 @@ def _warn_if_disconnected(found: Spectrum, n_components: int) -> None:
         facts.append(f"has {found.n_isolated} isolated samples, which only go to the nearest cluster")
     if facts:
         too_many = found.n_connected > n_components or found.n_isolated
-        advice = "Raise n_neighbors to connect it" if too_many else "Raise n_neighbors if that is unexpected"
-        warn(f"The graph {' and '.join(facts)}. {advice}.")
+        why = " to connect it." if too_many else " if that is unexpected."
+        warn(Advice(f"The graph {' and '.join(facts)}. Raise ", Setting("n_neighbors"), why))

@@ -13,6 +13,7 @@ from scipy import linalg
 from ..engines import Engine, get_engine, threads
 from ..engines.embedding import unit_rows
 from ..io.stored import stored
+from ..run.advice import Advice, Setting
 from ..run.caller_warnings import warn
 from ..run.parameter_checks import check_count, check_number, is_positive_integer
 from .embed import SpectralEmbedding, check_count_of, spectral_embedding
@@ -233,10 +234,8 @@ def canonical_labels(labels: npt.ArrayLike) -> IntArray:
 def warn_if_empty(labels: IntArray, n_clusters: int) -> None:
     """Warn if there are fewer clusters than were asked for."""
     if labels.max() + 1 < n_clusters:
-        warn(
-            f"Only {labels.max() + 1} of {n_clusters} clusters have samples: "
-            "the embedding has no more distinct rows. Lower n_clusters.",
-        )
+        fact = f"Only {labels.max() + 1} of {n_clusters} clusters have samples: "
+        warn(Advice(fact, "the embedding has no more distinct rows. Lower ", Setting("n_clusters"), "."))
 
 
 def assign_kmeans(

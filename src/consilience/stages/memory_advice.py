@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..run import memory
+from ..run.advice import Advice, Setting
 from ..run.config import get_config
 from ..run.memory import in_units
 from .memory import LIBRARIES, MemoryEstimate, estimate, with_samples
@@ -42,7 +43,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Advice:
+class Change:
     """A change that lowers the need for memory: what to do, and what is needed then."""
 
     what: str
@@ -62,29 +63,35 @@ def require_memory(size: FitSize, who: str) -> None:
     needed = estimate(size)
     limit, free = get_config().memory_limit, memory.available_bytes()
     if limit is not None and needed.peak > limit:
-        told = f"{in_units(needed.peak)} of memory (libraries and data included), more than the limit of "
-        raise MemoryError(_refusal(size, who, needed, told + in_units(limit), Bound(limit)))
+        what = f"{in_units(needed.peak)} of memory (libraries and data included), more than the limit of "
+        raise MemoryError(_refusal(size, who, needed, what + in_units(limit), Bound(limit)))
     if free is not None and needed.added > SHARE * free:
-        told = f"{in_units(needed.added)} of memory in addition to the data, and {in_units(free)} are free"
+        what = f"{in_units(needed.added)} of memory in addition to the data, and {in_units(free)} are free"
         bound = Bound(SHARE * free, needed.libraries + needed.input)
-        raise MemoryError(_refusal(size, who, needed, told, bound))
+        raise MemoryError(_refusal(size, who, needed, what, bound))
 
 
-def _refusal(size: FitSize, who: str, needed: MemoryEstimate, told: str, bound: Bound) -> str:
+def _refusal(size: FitSize, who: str, needed: MemoryEstimate, what: str, bound: Bound) -> str:
     views = f"{size.n_views} view{'s' * (size.n_views > 1)}"
-    need = f"{who} on {size.n_samples:,} samples and {views} needs about {told}"
+    need = f"{who} on {size.n_samples:,} samples and {views} needs about {what}"
     if bound.allowed <= LIBRARIES - bound.held:
         return f"{need}; Python and the libraries alone take {in_units(LIBRARIES)}. Raise the limit."
-    tried = "; ".join(
-        f"{one.what}: {in_units(max(one.needed, 0))}"
-        + ("" if one.needed <= bound.allowed else " (not enough alone)")
-        for one in cheapest(size, bound)
+    advice = Advice.joined(
+        "; ",
+        [
+            Advice(
+                one.what,
+                f": {in_units(max(one.needed, 0))}",
+                "" if one.needed <= bound.allowed else " (not enough alone)",
+            )
+            for one in cheapest(size, bound)
+        ],
     )
-    tried = tried or "a higher limit"
-    return f"{need}; the most is needed in the stage {needed.peak_stage!r}. What would help: {tried}."
+    most = f"{need}; the most is needed in the stage {needed.peak_stage!r}. What would help: "
+    return Advice(most, advice or "a higher limit", ".")
 
 
-def cheapest(size: FitSize, bound: Bound, n: int = N_TOLD) -> list[Advice]:
+def cheapest(size: FitSize, bound: Bound, n: int = N_TOLD) -> list[Change]:
     """Return the advice that changes least of what suffices; if it is too little, the next best.
 
     Parameters
@@ -98,7 +105,7 @@ def cheapest(size: FitSize, bound: Bound, n: int = N_TOLD) -> list[Advice]:
     """
     before = estimate(size)
     worth = WORTH * (before.peak - before.libraries)
-    found = [Advice(what, bound.needed(changed)) for what, changed in _changes(size, bound)]
+    found = [Change(what, bound.needed(changed)) for what, changed in _changes(size, bound)]
     found = [one for one in found if bound.needed(size) - one.needed > worth]
     enough = [one for one in found if one.needed <= bound.allowed]
     others = sorted((one for one in found if one.needed > bound.allowed), key=lambda one: one.needed)
@@ -109,19 +116,19 @@ def _changes(size: FitSize, bound: Bound) -> Iterator[tuple[str, FitSize]]:
     """Give changes of a fit, those that change its result least first."""
     mapped = tuple(replace(view, mapped=view.mapped or view.n_nonzero is None) for view in size.views)
     yield "memory-mapped features (numpy.load(file, mmap_mode='r'))", replace(size, views=mapped)
-    yield "n_jobs=1", replace(size, n_threads=1)
+    yield Advice(Setting("n_jobs", 1)), replace(size, n_threads=1)
     single = tuple(replace(view, itemsize=min(view.itemsize, 4)) for view in size.views)
     yield "float32 features", replace(size, views=single)
     if size.may_search_all:
-        yield "neighbor_search='approximate'", replace(size, search="approximate")
+        yield Advice(Setting("neighbor_search", "approximate")), replace(size, search="approximate")
     if size.weighs_rows and not size.missing:
-        yield "row_weights='uniform'", replace(size, weighs_rows=False)
+        yield Advice(Setting("row_weights", "uniform")), replace(size, weighs_rows=False)
     k = _largest(FEWEST_NEIGHBORS, size.n_neighbors - 1, lambda k: replace(size, n_neighbors=k), bound)
     if k is not None:
-        yield f"n_neighbors={k}", replace(size, n_neighbors=k)
+        yield Advice(Setting("n_neighbors", k)), replace(size, n_neighbors=k)
     c = _largest(2, size.n_vectors - 1, lambda c: replace(size, n_vectors=c), bound)
     if c is not None:
-        yield f"n_clusters={c}", replace(size, n_vectors=c)
+        yield Advice(Setting("n_clusters", c)), replace(size, n_vectors=c)
     some = _largest(
         min(1000, size.n_samples // 2), size.n_samples - 1, lambda m: with_samples(size, m), bound
     )

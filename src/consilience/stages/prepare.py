@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines import Engine
+from ..run.advice import Advice, Setting
 from ..run.caller_warnings import warn
 from ..spaces import Scaling, Space, is_precomputed
 from ..spaces.scaling import Rescaling, plan_rescaling, thinned
@@ -163,7 +164,7 @@ def _choose_scaling(rows: Any, views: Views, i: int, metric: Any, scale: str, en
     plan = plan_rescaling(rows, metric, seen, engine)
     if plan is not None and len(plan.features):
         what = _describe_rescaling(plan, views.feature_names[i])
-        warn(f"View {name!r} {what} Pass scale='none' to leave it as it is.")
+        warn(Advice(f"View {name!r} {what} Pass ", Setting("scale", "none"), " to leave it as it is."))
     elif plan is not None:
         logger.info("view %r holds counts: scale 'auto' takes their square roots", name)
     return Scaling(plan)

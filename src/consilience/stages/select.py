@@ -27,6 +27,7 @@ from sklearn.utils import check_random_state
 
 from ..engines import Engine, get_engine, threads
 from ..io.stored import stored
+from ..run.advice import Advice, Setting
 from ..run.caller_warnings import warn
 from ..run.parameter_checks import check_count
 from .embed import SpectralEmbedding, embed
@@ -193,10 +194,14 @@ def select(
     chosen, reason = _choose(candidates, relative, stability, null, embedding.n_connected)
     if len(candidates) and chosen == 1:
         best = candidates[np.argmax(relative * _beyond_chance(stability, null))]
-        warn(f"{reason} Pass n_clusters, {best} for instance, to have clusters anyway.")
+        choice = Setting("n_clusters", int(best))
+        warn(Advice(f"{reason} Pass ", choice, ", for instance, to have clusters anyway."))
     elif len(candidates) and chosen == candidates[-1]:
-        advice = "Raise max_clusters" if chosen == max_clusters else "Pass n_clusters to have more"
-        warn(f"The number of clusters chosen, {chosen}, is the largest candidate. {advice}.")
+        fact = f"The number of clusters chosen, {chosen}, is the largest candidate. "
+        if chosen == max_clusters:
+            warn(Advice(fact, "Pass a larger ", Setting("max_clusters"), " to look for more."))
+        else:
+            warn(Advice(fact, "Pass ", Setting("n_clusters"), " to have more."))
     return ClusterSelection(
         n_clusters=candidates,
         eigengaps=gaps,

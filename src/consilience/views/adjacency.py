@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..run.advice import Advice, Setting
+
 Ids: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 Kind: TypeAlias = Literal["similarity", "distance"]
@@ -142,8 +144,11 @@ def mirrored(matrix: sparse.csr_array, label: Callable[[Any], str]) -> sparse.cs
         e = apart[0]
         u, v = label(there.row[e]), label(there.col[e])
         raise ValueError(
-            f"the weight is {there.data[e]:.6g} from {u} to {v} but {other[e]:.6g} from {v} to {u}, in a "
-            "graph that is not directed; correct it, or pass directed=True"
+            Advice(
+                f"the weight is {there.data[e]:.6g} from {u} to {v} but {other[e]:.6g} from {v} to {u}, in a "
+                "graph that is not directed; correct it, or pass ",
+                Setting("directed", True),
+            )
         )
     alone = ~both
     return merged(

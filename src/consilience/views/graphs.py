@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..run.advice import Advice, Setting
 from .adjacency import (
     Ids,
     Kind,
@@ -257,8 +258,13 @@ def _from_matrix(given: Any, kind: Kind, nodes: Any, directed: bool | None) -> G
         entries = matrix.tocoo()
         if np.all(entries.row < entries.col) or np.all(entries.row > entries.col):
             raise ValueError(
-                "the matrix holds one triangle only: pass directed=False if these edges go both ways, or "
-                "directed=True if they do not"
+                Advice(
+                    "the matrix holds one triangle only: pass ",
+                    Setting("directed", False),
+                    " if these edges go both ways, or ",
+                    Setting("directed", True),
+                    " if they do not",
+                )
             )
         directed = not is_symmetric(matrix)
     if not directed:

@@ -7,6 +7,7 @@ from typing import Any
 
 from scipy import sparse
 
+from ..run.advice import Advice, text_of
 from .adjacency import Kind
 from .edges import Edges, from_frame, from_networkx, from_sequence, is_networkx
 from .graphs import ENDS, GraphView, assemble, graph_view
@@ -80,7 +81,7 @@ def multiplex(
                     source, kind=own_kind, weight=weight, nodes=own_nodes, directed=directed, ends=ends
                 )
         except ValueError as error:
-            raise ValueError(f"layer {name!r}: {error}") from None
+            raise ValueError(Advice(f"layer {name!r}: ", text_of(error))) from None
     return found
 
 

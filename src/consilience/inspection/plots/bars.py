@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..drawing import BLUE, GREY, ORANGE, VERMILION, list_on_y
-from ..helping.result import FusionHelp
+from ..fusion_help.result import FusionHelp
 from ..views import ViewSummary
 from .canvas import canvas, ink, shown
 

@@ -13,7 +13,7 @@ from ...cluster.fusion import GraphFusion
 from ...cluster.selection import ClusterSelection
 from ..clusters import ClusterConflicts
 from ..confidence import SampleConfidence
-from ..helping.result import FusionHelp
+from ..fusion_help.result import FusionHelp
 from ..overview import Inspection
 from ..subject import Floats
 from .standing import Absence, find_absences, none_agree

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ...fusion import FusionResult
 from ...io.files import checked_path, put_in_place
 from ...metrics import scores
-from ..helping.result import FusionHelp
+from ..fusion_help.result import FusionHelp
 from ..overview import Inspection, inspect
 from ..samples import check_rate
 from ..subject import as_subject, check_labels

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...run.advice import Advice, text_of
 from ...views.annotated import gather, is_anndata, is_mudata
 from ...views.tables import is_frame, is_sparse
 from .contents import Content, Labels, Matrix, tidy_labels
@@ -48,7 +49,7 @@ def _content(data: Any, source: Source, use_rep: Any, labels_key: str | None) ->
     try:
         found = gather(data, use_rep)
     except ValueError as error:
-        raise FileError(f"{source.file}: {error}") from None
+        raise FileError(Advice(f"{source.file}: ", text_of(error))) from None
     matrices = []
     for name, values, features in zip(found.names, found.arrays, found.feature_names, strict=True):
         place = f"{source.file}: {name}"

@@ -1,4 +1,4 @@
-"""What a person is told about a file that cannot be read."""
+"""Messages about files that cannot be read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import reprlib
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
+
+from ...run.advice import Advice, Setting
+
+ID_COLUMN, BYTES_ALLOWED = Setting("id_column"), Setting("max_bytes")
 
 
 class FileError(ValueError):
@@ -24,7 +28,11 @@ class FileError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else _escaped(c) for c in message))
+        super().__init__(Advice(*(_printable(part) for part in Advice(message).parts)))
+
+
+def _printable(part: str | Setting) -> str | Setting:
+    return part if isinstance(part, Setting) else "".join(c if c.isprintable() else _escaped(c) for c in part)
 
 
 def _escaped(character: str) -> str:
@@ -63,8 +71,13 @@ def check_size(needed: int, max_bytes: int, place: str, what: str = "would take"
     """Refuse what would take more memory than allowed, before it is taken."""
     if needed > max_bytes:
         raise FileError(
-            f"{place}: it {what} {size_text(needed)}, but max_bytes allows {size_text(max_bytes)}; "
-            "raise max_bytes if you trust the file and have the memory"
+            Advice(
+                f"{place}: it {what} {size_text(needed)}, but ",
+                BYTES_ALLOWED,
+                f" allows {size_text(max_bytes)}; raise ",
+                BYTES_ALLOWED,
+                " if you trust the file and have the memory",
+            )
         )
 
 

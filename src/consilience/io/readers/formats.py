@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import FileError, check_size, listed, size_text
+from ...run.advice import Advice
+from .errors import BYTES_ALLOWED, FileError, check_size, listed, size_text
 
 MAX_BYTES = 8 * 2**30  # what a file may take unless the caller says otherwise
 KINDS = {
@@ -112,8 +113,11 @@ class _Limited(io.RawIOBase):
         self._left -= len(piece)
         if self._left < 0:
             raise FileError(
-                f"{self._file}: unpacked it is more than max_bytes = {size_text(self._limit)}; "
-                "raise max_bytes if you trust the file and have the memory"
+                Advice(
+                    f"{self._file}: unpacked it is more than the {size_text(self._limit)} that ",
+                    BYTES_ALLOWED,
+                    " allows; raise it if you trust the file and have the memory",
+                )
             )
         buffer[: len(piece)] = piece
         return len(piece)

@@ -15,10 +15,11 @@ from scipy import sparse
 from consilience.views import Views
 from consilience.views.graphs import GraphView, graph_view
 
+from ...run.advice import Advice, text_of
 from ...run.caller_warnings import warn
 from .arrays import read_npy, read_npz
 from .contents import Content
-from .errors import FileError, check_size, listed, shown
+from .errors import ID_COLUMN, FileError, check_size, listed, shown
 from .formats import MAX_BYTES, Source, examine
 from .market import read_mtx
 from .text import Row, Rows, is_missing, is_number, repeated
@@ -83,7 +84,7 @@ def read_graph(
     try:
         return graph_view(given, kind=kind, nodes=nodes, directed=directed)
     except ValueError as error:
-        raise FileError(f"{source.file}: {error}") from None
+        raise FileError(Advice(f"{source.file}: ", text_of(error))) from None
 
 
 def _matrix(source: Source) -> Any:
@@ -261,8 +262,11 @@ def _placed(one: NamedGraph, labels: Any, n: int, alone: bool) -> tuple[Any, Any
         return graph.matrix, np.ones(n, dtype=bool)
     if labels is None:
         raise FileError(
-            f"{one.file}: its nodes have ids, the samples of the tables have none; name the column that "
-            "holds them with id_column"
+            Advice(
+                f"{one.file}: its nodes have ids, the samples of the tables have none; name the column that "
+                "holds them with ",
+                ID_COLUMN,
+            )
         )
     at = {label: i for i, label in enumerate(labels.tolist())}
     place = np.array([at.get(node, -1) for node in graph.nodes.tolist()])

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...run.advice import Advice
 from .arrays import load_npy, load_npz
 from .contents import Labels, shape_text, tidy_ids, tidy_labels
-from .errors import FileError, listed, shown
+from .errors import ID_COLUMN, FileError, listed, shown
 from .formats import MAX_BYTES, Source, examine
 from .layouts import opened
 from .matlab import load_mat
@@ -74,7 +75,8 @@ def read_labels(
             f"{source.file}: labels are read from .csv, .tsv, .txt, .npy, .npz and .mat files only"
         )
     if id_column is not None and ids is None:
-        raise FileError(f"{source.file}: there are no sample ids named {id_column!r}, as id_column asks")
+        fact = f"{source.file}: there are no sample ids named {id_column!r}, as "
+        raise FileError(Advice(fact, ID_COLUMN, " asks"))
     return labels if wanted is None else _matched(labels, ids, wanted, source.file)
 
 
@@ -174,7 +176,8 @@ def _header(rows: list[Row], id_column: str | None, wanted: list[str] | None, fi
     line, first = rows[0]
     below = [row for _, row in rows[1:]]
     if id_column is not None and id_column not in first:
-        raise FileError(f"{file}, line {line}: there is no column {id_column!r}, as id_column asks")
+        fact = f"{file}, line {line}: there is no column {id_column!r}, as "
+        raise FileError(Advice(fact, ID_COLUMN, " asks"))
     is_header = id_column is not None
     if len(first) == 2 and first[0].lower() in ID_NAMES:
         is_header = True

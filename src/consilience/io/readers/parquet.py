@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from consilience.views import Encoding
 
+from ...run.advice import Advice
 from ...views.encoding import number_codes, text_codes
 from .contents import Content, Matrix, tidy_ids, wrong_entries
-from .errors import FileError, check_size, listed, optional, reason, shown
+from .errors import ID_COLUMN, FileError, check_size, listed, optional, reason, shown
 from .formats import Source
 from .room import room_for
 from .tables import ID_NAMES
@@ -75,9 +76,12 @@ class _Columns:
         for name, field in fields.items():
             if name not in at and not _is_text(types, field):
                 raise FileError(
-                    f"{self.file}, column {name!r}: it holds {field}, for example "
-                    f"{shown(self._column(name)[0].as_py())}, no number; drop it, or name it with id_column "
-                    "if it holds the sample ids"
+                    Advice(
+                        f"{self.file}, column {name!r}: it holds {field}, for example "
+                        f"{shown(self._column(name)[0].as_py())}, no number; drop it, or name it with ",
+                        ID_COLUMN,
+                        " if it holds the sample ids",
+                    )
                 )
         values = room_for((self.n_rows, len(names)), np.float32 if single else np.float64, self.file)
         self._fill(values, at)
@@ -135,14 +139,19 @@ def _id_name(schema: Any, types: Any, id_column: str | None, file: str) -> str |
     if id_column is not None:
         if id_column not in names:
             raise FileError(
-                f"{file}: there is no column {id_column!r}, as id_column asks; "
-                f"it has {listed(map(shown, names))}"
+                Advice(
+                    f"{file}: there is no column {id_column!r}, as ",
+                    ID_COLUMN,
+                    f" asks; it has {listed(map(shown, names))}",
+                )
             )
         return id_column
     stored = [name for name in _pandas_index(schema) if name in names]
     if len(stored) > 1:
         raise FileError(
-            f"{file}: its index has {len(stored)} levels; name the one that holds ids with id_column"
+            Advice(
+                f"{file}: its index has {len(stored)} levels; name the one that holds ids with ", ID_COLUMN
+            )
         )
     if stored:
         return stored[0]

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from consilience.views import Views
 
+from ...run.advice import Advice, text_of
 from ...run.caller_warnings import warn
 from ...views.tables import Table
 from .annotated import KINDS as ANNOTATED
 from .annotated import read_annotated_file
 from .arrays import read_npy, read_npz
 from .contents import Content, Labels, check_entries
-from .errors import FileError, listed, shown
+from .errors import ID_COLUMN, FileError, listed, shown
 from .formats import MAX_BYTES, Source, examine
 from .market import read_mtx
 from .matlab import read_mat
@@ -149,14 +150,17 @@ def read_views(
     ]
     if id_column is not None and all(content.ids is None for content in contents):
         raise FileError(
-            f"{contents[0].file}: no sample ids named {id_column!r}, as id_column asks, were found"
+            Advice(
+                f"{contents[0].file}: no sample ids named {id_column!r}, as ", ID_COLUMN, " asks, were found"
+            )
         )
     contents = _with_ids_of_one_type(contents)
     names = _view_names(contents, [file.stem for file in files], None if named is None else list(named))
     try:
         views = Views.from_tables(_tables(contents, names), join=join)
     except ValueError as error:
-        raise FileError(f"{listed(content.file for content in contents)}: {error}") from None
+        files_read = listed(content.file for content in contents)
+        raise FileError(Advice(f"{files_read}: ", text_of(error))) from None
     sources = tuple(
         f"{content.file}: {matrix.variable}" if matrix.variable else content.file
         for content in contents

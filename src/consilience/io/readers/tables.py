@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from consilience.views import Encoding
 
+from ...run.advice import Advice
 from ...views.encoding import text_codes
 from .contents import Content, Matrix, tidy_ids
-from .errors import FileError, check_size, listed, shown
+from .errors import ID_COLUMN, FileError, check_size, listed, shown
 from .formats import Source
 from .text import Row, Rows, is_missing, is_number, repeated
 
@@ -50,8 +51,11 @@ def take_header(head: list[Row], id_column: str | None, file: str) -> list[str] 
         return None
     if id_column is not None and id_column not in first:
         raise FileError(
-            f"{file}, line {line}: there is no column {id_column!r}, as id_column asks; "
-            f"the first row is {listed(map(shown, first))}"
+            Advice(
+                f"{file}, line {line}: there is no column {id_column!r}, as ",
+                ID_COLUMN,
+                f" asks; the first row is {listed(map(shown, first))}",
+            )
         )
     del head[0]
     if head and len(head[0][1]) == len(first) + 1:  # R leaves the place above the row names out
@@ -240,12 +244,10 @@ class _Cells:
             )
         if is_number(cell):
             return FileError(f"{place}: the value is infinite or too large ({shown(cell)}); replace it")
-        advice = (
-            "; if it is the sample's id, name the column with id_column"
-            if self.id_at is None and j < 1
-            else ""
-        )
-        return FileError(f"{place}: {shown(cell)} is no number; correct it or drop the column{advice}")
+        fact = f"{place}: {shown(cell)} is no number; correct it or drop the column"
+        if self.id_at is None and j < 1:
+            return FileError(Advice(fact, "; if it is the sample's id, name the column with ", ID_COLUMN))
+        return FileError(fact)
 
     def _may_be_empty(self, cell: str) -> bool:
         return self.empty_cells and is_missing(cell)

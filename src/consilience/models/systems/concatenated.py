@@ -123,28 +123,7 @@ class ConcatenatedSpectral(MultiviewClusterer):
 
     def _resolve_metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
         each = super()._resolve_metrics(views, engine)
-        metric = self._one_metric()
-        if is_precomputed(metric):
-            raise ValueError(
-                f"metric={metric!r} says that the views are matrices between samples, which have no features "
-                "to put side by side; use another system, such as SimilarityGraphFusion or AverageGraph, or "
-                "pass the features."
-            )
-        check_numbers(views, each)
-        return (metric_together(views, metric, engine),) * views.n_views
-
-    def _one_metric(self) -> Any:
-        given: Any = self.metric
-        if isinstance(given, str) or callable(given):
-            return given
-        # Their number and names were checked when they were resolved view by view.
-        metrics = sorted(set(given.values() if isinstance(given, Mapping) else given), key=metric_label)
-        if len(metrics) > 1:
-            raise ValueError(
-                "ConcatenatedSpectral measures all views together by one metric, got "
-                f"{', '.join(repr(metric_label(metric)) for metric in metrics)}; pass one name."
-            )
-        return metrics[0]
+        return (resolve_together(views, self.metric, each, engine),) * views.n_views
 
     def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         metric, k = settings.metrics[0], settings.n_neighbors
@@ -163,22 +142,50 @@ class ConcatenatedSpectral(MultiviewClusterer):
         return tuple(PlannedStage(name) for name in ("prepare", "search", "embed", "label"))
 
 
-def check_numbers(views: Views, metrics: Sequence[Any]) -> None:
-    """Raise a ValueError unless all views have features, all of them numbers, and no empty cells."""
+def resolve_together(views: Views, metric: Any, each: Sequence[Any], engine: Engine) -> Any:
+    """Return the metric of all views together, or raise a ValueError if they cannot be put side by side.
+
+    Parameters
+    ----------
+    views : Views
+        The views.
+    metric : str, callable, sequence or mapping
+        As the user gave it. "auto" is decided once for all, so it sees them all.
+    each : sequence
+        What each view is measured by alone.
+    engine : Engine
+        Who looks at the columns.
+    """
+    one = _one_metric(metric)
+    if is_precomputed(one):
+        raise ValueError(
+            f"metric={one!r} says that the views are matrices between samples, which have no features "
+            "to put side by side; use another system, such as SimilarityGraphFusion or AverageGraph, or "
+            "pass the features."
+        )
     for i, name in enumerate(views.names):
-        if is_precomputed(metrics[i]) or views.encodings[i] is not None:
-            what = "is a graph" if is_precomputed(metrics[i]) else "has columns that are no numbers"
+        if is_precomputed(each[i]) or views.encodings[i] is not None:
+            what = "is a graph" if is_precomputed(each[i]) else "has columns that are no numbers"
             raise ValueError(
                 f"View {name!r} {what}, and ConcatenatedSpectral puts numbers side by side; use another "
                 "system, such as SimilarityGraphFusion or AverageGraph."
             )
         views.check_cells(i)
+    together = concatenate(views.arrays) if one == "auto" else views.arrays[0]
+    return resolve_metrics(one, [together], [_NAME], engine=engine)[0]
 
 
-def metric_together(views: Views, metric: Any, engine: Engine) -> Any:
-    """Return the metric of all views together; "auto" is decided once for all, so it sees them all."""
-    together = concatenate(views.arrays) if metric == "auto" else views.arrays[0]
-    return resolve_metrics(metric, [together], [_NAME], engine=engine)[0]
+def _one_metric(given: Any) -> Any:
+    if isinstance(given, str) or callable(given):
+        return given
+    # Their number and names were checked when they were resolved view by view.
+    metrics = sorted(set(given.values() if isinstance(given, Mapping) else given), key=metric_label)
+    if len(metrics) > 1:
+        raise ValueError(
+            "ConcatenatedSpectral measures all views together by one metric, got "
+            f"{', '.join(repr(metric_label(metric)) for metric in metrics)}; pass one name."
+        )
+    return metrics[0]
 
 
 def prepare_together(

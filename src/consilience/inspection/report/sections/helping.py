@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....cluster.fusion import DistanceGraphFusion
-from ...helping.result import FusionHelp
+from ...fusion_help.result import FusionHelp
 from ..content import ReportContent
 from ..markup import Cell, Column, Markup, element, joined, paragraphs, table
 from ..recipe import parameters

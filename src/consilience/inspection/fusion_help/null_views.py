@@ -1,4 +1,4 @@
-"""Views of the same make without structure: what stability is worth is told by what these give."""
+"""Views of the same make without structure: how stable clusters are that mean nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether fusing views helps, told without labels."""
+"""The question itself: does fusing these views help?"""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..cluster.checks import is_positive_integer
-from ..cluster.prepared import views_for
-from ..metrics import accuracy, ari, nmi
-from ..neighbors import is_precomputed
-from ..views import Views
-from .helping.agreeing import pairwise_ari
-from .helping.contenders import NOBODY, VIEW, Contender, contenders
-from .helping.held_out import held_out
-from .helping.measuring import Measure
-from .helping.ready import Ready, make_ready
-from .helping.result import FusionHelp
-from .helping.structureless import without_structure
-from .helping.subsets import Rows, draw_subsets, subset_size
-from .helping.verdict import gather, judge
+from ...engines import get_engine
+from ...metrics import ari, clustering_accuracy, nmi
+from ...models.fusion import DistanceGraphFusion
+from ...models.given import views_for
+from ...run.parameter_checks import is_positive_integer
+from ...spaces import is_precomputed
+from ...views import Views
+from .agreement import pairwise_ari
+from .compared_views import ComparedViews, place_views
+from .contenders import NOBODY, VIEW, Contender, contenders
+from .held_out import held_out
+from .null_views import without_structure
+from .resamples import Rows, draw_subsets, subset_size
+from .result import FusionHelp
+from .stability import Comparison
+from .verdict import gather, judge
 
 logger = logging.getLogger(__name__)
 
-SCORES = {"NMI": nmi, "ACC": accuracy, "ARI": ari}
+SCORES = {"NMI": nmi, "ACC": clustering_accuracy, "ARI": ari}
 # n_resamples="auto": so many samples in all, within these bounds; few samples need more resamples.
 SAMPLES_IN_ALL, FEWEST_RESAMPLES, MOST_RESAMPLES = 10_000, 5, 10
 NULL_SHARE = 0.2  # of the resamples, of views without structure: they need only tell what means nothing
@@ -44,6 +46,7 @@ def does_fusion_help(
     metric: Any = "auto",
     scale: str = "auto",
     random_state: Any = None,
+    engine: Any = "numba",
     n_jobs: int | None = None,
 ) -> FusionHelp:
     """Say whether fusing these views gives better clusters than the best of them alone; no labels needed.
@@ -55,7 +58,7 @@ def does_fusion_help(
     those of the most stable view. It does not if no two views agree, if the fused clusters hold less, or if
     one view alone gives the same.
 
-    How far to trust it is told in the guide, with the verdicts on 16 public data sets.
+    The guide says how far to trust it, with the verdicts on 16 public data sets.
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ def does_fusion_help(
         Known classes, for scores in the table. They have no part in the verdict.
     n_resamples : int or "auto", default="auto"
         Number of random subsets, at least 2. "auto" is 10,000 / n_samples, but at least 5 and at most 10.
-    n_neighbors, metric, scale, n_jobs
+    n_neighbors, metric, scale, engine, n_jobs
         As in `DistanceGraphFusion`; the same for every contender.
     random_state : int, RandomState instance or None, default=None
         Draws the subsets, the views without structure, and all else that is random.
@@ -99,20 +102,28 @@ def does_fusion_help(
     _check(views, n_clusters)
     classes = None if y is None else _checked_classes(y, views.n_samples)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    told = {"n_clusters": n_clusters, "n_neighbors": n_neighbors, "metric": metric, "scale": scale}
-    ready = make_ready(views, {**told, "n_jobs": n_jobs})
-    subsets = draw_subsets(views.n_samples, n_resamples, seed)
-    found, skipped = contenders(ready, subsets, n_clusters)
-    _check_views_left(found, ready, skipped)
-
-    measure = Measure(found, n_clusters, seed, n_jobs)
-    labels, fused = measure.labels(ready)
-    resampled = measure.stability(ready, labels, subsets)
-    null = _null_stability(measure, views, ready, scale, subsets[: max(1, round(NULL_SHARE * n_resamples))])
+    engine = get_engine(engine)
+    # Checked by the rules of every clusterer.
+    rules = DistanceGraphFusion(n_clusters=n_clusters, n_neighbors=n_neighbors, metric=metric, scale=scale)
+    with engine.limit(n_jobs):
+        settings = rules._resolve(views, engine)
+        compared = place_views(views, settings.metrics, metric, scale, settings.n_neighbors, engine)
+        subsets = draw_subsets(views.n_samples, n_resamples, seed)
+        found, skipped = contenders(compared, subsets, n_clusters)
+        _check_views_left(found, compared, skipped)
+        comparison = Comparison(found, n_clusters, seed)
+        clustered = comparison.clustered(compared)
+        labels, selection = np.stack([one.labels for one in clustered]), clustered[-1].selection
+        assert selection is not None and selection.reliability is not None
+        resampled = comparison.stability(compared, labels, subsets)
+        some = subsets[: max(1, round(NULL_SHARE * n_resamples))]
+        null = _null_stability(comparison, views, compared, scale, some)
+        kept = compared.prepared.expand(selection.kept, False)
+        witnesses = held_out(comparison, compared, labels, kept)
     agreement = pairwise_ari(labels)
-    witnesses = held_out(measure, ready, labels, fused.view_weights_ > 0)
+    reliability = compared.prepared.expand(selection.reliability.values)
     complete = (labels != NOBODY).all(axis=1)
-    evidence = gather(found, resampled, null, agreement, fused.view_reliability_, complete, witnesses)
+    evidence = gather(found, resampled, null, agreement, reliability, complete, witnesses)
     verdict, sentence = judge(evidence)
     logger.info(sentence)
     return FusionHelp(
@@ -132,24 +143,19 @@ def does_fusion_help(
 
 
 def _null_stability(
-    measure: Measure, views: Views, ready: Ready, scale: str, subsets: Sequence[Rows]
+    comparison: Comparison, views: Views, compared: ComparedViews, scale: str, subsets: Sequence[Rows]
 ) -> NDArray[np.float64]:
     """Return the stability of every contender on views without structure."""
-    square = [name for name, metric in zip(views.names, ready.metrics, strict=True) if is_precomputed(metric)]
-    shaken = without_structure(Views(views, pairwise=square) if square else views, measure.seed)
-    parameters = {
-        "n_clusters": measure.n_clusters,
-        "n_neighbors": ready.n_neighbors,
-        "metric": list(ready.metrics),
-        "scale": scale,
-        "n_jobs": measure.n_jobs,
-    }
+    metrics, engine = compared.metrics, compared.engine
+    square = [name for name, metric in zip(views.names, metrics, strict=True) if is_precomputed(metric)]
+    shaken = without_structure(Views(views, pairwise=square) if square else views, comparison.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # these are nobody's data
-        bare = make_ready(shaken, parameters, ready.metric_together)
+        of_all = compared.metric_together or list(metrics)
+        bare = place_views(shaken, metrics, of_all, scale, compared.n_neighbors, engine)
     logger.info("views without structure")
-    labels, _ = measure.labels(bare)
-    return np.asarray(measure.stability(bare, labels, subsets).mean(axis=1))
+    labels = comparison.labels(bare)
+    return np.asarray(comparison.stability(bare, labels, subsets).mean(axis=1))
 
 
 def _scores(classes: NDArray[Any], labels: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
@@ -189,8 +195,8 @@ def _resolve_n_resamples(n_resamples: Any, n_samples: int) -> int:
     return int(n_resamples)
 
 
-def _check_views_left(found: Sequence[Contender], ready: Ready, skipped: Mapping[str, str]) -> None:
+def _check_views_left(found: Sequence[Contender], views: ComparedViews, skipped: Mapping[str, str]) -> None:
     """Raise a ValueError if fewer than two views say anything, or none can be judged alone."""
-    if int(ready.prepared.taking_part.sum()) < 2 or found[0].kind != VIEW:
-        told = " ".join(f"{name!r}: {skipped[name]}" for name in ready.names if name in skipped)
-        raise ValueError(f"There are no two views to compare a fusion with. {told}")
+    if int(views.prepared.active.sum()) < 2 or found[0].kind != VIEW:
+        why = " ".join(f"{name!r}: {skipped[name]}" for name in views.names if name in skipped)
+        raise ValueError(f"There are no two views to compare a fusion with. {why}")

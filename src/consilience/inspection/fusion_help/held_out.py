@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ...graph import knn_graph
+from ...models.systems.view_graphs import view_graph
+from .compared_views import ComparedViews
 from .contenders import VIEW, Labels
-from .measuring import Measure
-from .ready import Ready
+from .stability import Comparison
 
 FEWEST_VIEWS = 3
 Vector = NDArray[np.float64]
@@ -35,7 +35,7 @@ class HeldOut:
     Attributes
     ----------
     view : str
-        The single view that does best beside the fusion.
+        The single view that does best next to the fusion.
     gain : float
         By how much clusters of the fusion show better than those of this view, in views that neither has
         seen; a share of the edge weight.
@@ -49,37 +49,38 @@ class HeldOut:
 
 
 def held_out(
-    measure: Measure, ready: Ready, labels: NDArray[np.intp], heard: NDArray[np.bool_]
+    comparison: Comparison, views: ComparedViews, labels: NDArray[np.intp], kept: NDArray[np.bool_]
 ) -> HeldOut | None:
-    """Hold out each view that is heard; None if there are fewer than three, or samples not seen by all.
+    """Hold out each view that is kept; None if there are fewer than three, or samples not seen by all.
 
     Parameters
     ----------
-    measure : Measure
-        The contenders; the last one fuses the others.
-    ready : Ready
+    comparison : Comparison
+        The contenders; the last one fuses.
+    views : ComparedViews
         The views.
     labels : ndarray of shape (m, n_samples)
         What every contender says.
-    heard : ndarray of bool of shape (v,)
-        Which views the fusion of all has listened to.
+    kept : ndarray of bool of shape (v,)
+        Which views the fusion of all has kept.
     """
-    numbers = np.flatnonzero(heard).tolist()
-    if len(numbers) < FEWEST_VIEWS or ready.mask is not None:
+    numbers = np.flatnonzero(kept).tolist()
+    if len(numbers) < FEWEST_VIEWS or views.mask is not None:
         return None
-    alone = {one.view: row for one, row in zip(measure.found, labels, strict=True) if one.kind == VIEW}
-    shown = np.zeros((len(numbers), len(numbers), ready.n_samples))  # witness, view or (diagonal) fusion
+    pairs = zip(comparison.contenders, labels, strict=True)
+    alone = {one.view: row for one, row in pairs if one.kind == VIEW}
+    shown = np.zeros((len(numbers), len(numbers), views.n_samples))  # witness, view or (diagonal) fusion
     for a, j in enumerate(numbers):
-        space = ready.prepared.spaces[int(np.count_nonzero(ready.prepared.taking_part[:j]))]
-        graph = knn_graph(space, ready.n_neighbors)
-        without_j = measure.fused(ready.only([i for i in numbers if i != j]))
+        place = views.place_of(j)
+        graph = view_graph(place, views.prepared, views.n_neighbors, "exact", engine=views.engine)
+        without_j = comparison.fused(views.only([i for i in numbers if i != j]))
         for b, i in enumerate(numbers):
             shown[a, b] = shown_in(graph, without_j if i == j else alone[i])
     fused = np.stack([shown[a, a] for a in range(len(numbers))])
     best: HeldOut | None = None
     for b, i in enumerate(numbers):
         gains = np.delete(fused - shown[:, b], b, axis=0).mean(axis=0)  # per sample, over the other witnesses
-        found = HeldOut(ready.names[i], float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains))))
+        found = HeldOut(views.names[i], float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains))))
         best = found if best is None or found.gain < best.gain else best
     return best
 

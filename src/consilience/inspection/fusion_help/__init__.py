@@ -1,0 +1,16 @@
+"""Whether fusing views helps, judged without labels.
+
+| module | what is there |
+|---|---|
+| `question` | `does_fusion_help` |
+| `compared_views` | views placed once, each alone and all side by side, on all or some of the samples |
+| `contenders` | who is compared, and what each makes of the views: stages, under one spectral step |
+| `stability`, `resamples`, `null_views` | how far clusters hold in subsets, and in views without structure |
+| `held_out` | whether what the others find shows in a view that had no part |
+| `verdict`, `result` | the verdict, and all that it rests on |
+"""
+
+from .question import does_fusion_help
+from .result import FusionHelp
+
+__all__ = ["FusionHelp", "does_fusion_help"]

@@ -1,1 +1,0 @@
-"""Whether fusing views helps: the parts of `does_fusion_help`."""
