@@ -21,15 +21,21 @@ from ..run.checkpoint_files import digest_of
 from ..run.checkpoints import Checkpoints
 from ..run.config import get_config
 from ..run.execution import Run
-from ..run.parameter_checks import check_choice, check_count, is_positive_integer
+from ..run.parameter_checks import check_choice, check_count
 from ..run.progress import PlannedStage
-from ..spaces import resolve_metrics, takes_missing_cells
 from ..stages.label import KMeansLabels, LabelAssigner, resolve_assigner
 from ..stages.prepare import SCALES
-from ..stages.sizes import USUAL_CLUSTERS, auto_neighbors
+from ..stages.sizes import USUAL_CLUSTERS
 from ..views import Views
 from .given import GivenViews
 from .graph_clusters import GraphClusters
+from .settings import (
+    Settings,
+    check_max_clusters,
+    check_n_samples,
+    metrics_of_views,
+    resolve_n_neighbors,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -66,28 +72,6 @@ def estimator(cls: type[Class]) -> type[Class]:
 
     made.__init__ = __init__  # type: ignore[method-assign]
     return made
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the parameters of a clusterer come to for certain data.
-
-    Attributes
-    ----------
-    n_clusters : int
-        Number of clusters; 1 until it is found.
-    n_neighbors : int
-        Neighbours per sample and view.
-    metrics : tuple
-        What each view is measured by.
-    assigner : LabelAssigner
-        Who reads labels off an embedding or a graph.
-    """
-
-    n_clusters: int
-    n_neighbors: int
-    metrics: tuple[Any, ...]
-    assigner: LabelAssigner
 
 
 @estimator
@@ -231,66 +215,27 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
 
     def _resolve(self, views: Views, engine: Engine) -> Settings:
         """Return what the parameters come to, or raise a ValueError for the first that does not fit."""
-        n = views.n_samples
-        c = self._resolve_n_clusters()
-        if n < 2:
-            raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
-        if c > n:
-            raise ValueError(f"There are fewer samples (n_samples={n}) than clusters (n_clusters={c}).")
+        parameters = self.get_params(deep=False)
+        c, n = self._resolve_n_clusters(), views.n_samples
+        check_n_samples(n, c)
         check_choice("scale", self.scale, SCALES)
         check_choice("neighbor_search", self.neighbor_search, SEARCHES)
-        settings = Settings(
-            c, self._resolve_n_neighbors(n), self._resolve_metrics(views, engine), self._resolve_assigner()
-        )
-        self._check_views(views, settings.metrics)
+        k = resolve_n_neighbors(self.n_neighbors, n, self.n_clusters)
+        metrics = self._metrics(views, engine)
+        assigner = self._resolve_assigner(parameters.get("assign_labels", "kmeans"))
+        check_max_clusters(parameters.get("max_clusters"), self.n_clusters)
+        self._check_views(views, metrics)
         self._check_parameters(views)
-        return settings
+        return Settings(c, k, metrics, assigner)
+
+    def _metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
+        """Return what each view is measured by."""
+        return metrics_of_views(self.metric, views, self.scale, engine)
 
     def _check_parameters(self, views: Views) -> None:
         """Raise a ValueError for the first parameter of a subclass that cannot be, or does not fit the data."""
 
-    def _check_max_clusters(self) -> None:
-        """Raise a ValueError if `max_clusters`, of systems that cluster a graph, cannot be or has no effect."""
-        most = getattr(self, "max_clusters", None)
-        if most is None:
-            return
-        check_count("max_clusters", most)
-        if self.n_clusters != "auto":
-            raise ValueError(
-                f"max_clusters={most!r} has no effect with n_clusters={self.n_clusters!r}; pass "
-                "n_clusters='auto' to have the number chosen, or leave max_clusters out."
-            )
-
-    def _keep_clusters(self, clusters: GraphClusters) -> None:
-        """Set what is known of the clusters of a graph."""
-        self.labels_, self.n_clusters_ = clusters.labels, clusters.n_clusters
-        self.embedding_, self.eigenvalues_ = clusters.embedding.vectors, clusters.embedding.eigenvalues
-        self.cluster_selection_ = clusters.selection
-
-    def _resolve_metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
-        kinds = [None if encoding is None else encoding.kinds for encoding in views.encodings]
-        seen = [rows if rows is None or rows.any() else None for rows in map(views.seen, views.names)]
-        rescaled = [
-            self.scale == "auto" and not square and encoding is None
-            for square, encoding in zip(views.pairwise, views.encodings, strict=True)
-        ]
-        metrics = resolve_metrics(
-            self.metric,
-            views.arrays,
-            views.names,
-            kinds,
-            views.graphs,
-            engine=engine,
-            seen=seen,
-            rescaled=rescaled,
-        )
-        for i, metric in enumerate(metrics):
-            if not takes_missing_cells(metric):
-                views.check_cells(i)
-        return metrics
-
-    def _resolve_assigner(self) -> LabelAssigner:
-        given = getattr(self, "assign_labels", "kmeans")
+    def _resolve_assigner(self, given: Any) -> LabelAssigner:
         assigner = resolve_assigner(given)
         if not self._clusters_a_graph and not isinstance(assigner, KMeansLabels):
             raise ValueError(
@@ -299,6 +244,21 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 "SimilarityGraphFusion or DistanceGraphFusion."
             )
         return assigner
+
+    def _resolve_n_clusters(self) -> int:
+        """Return the number of clusters; 1 for "auto", until it is found."""
+        c: Any = self.n_clusters
+        if isinstance(c, str):
+            check_choice("n_clusters", c, ("auto",), "an integer")
+            if not self._clusters_a_graph:
+                raise ValueError(
+                    f"{type(self).__name__} needs the number of clusters to begin with, so n_clusters cannot "
+                    "be 'auto'; use SimilarityGraphFusion or DistanceGraphFusion, or find it with "
+                    "select_n_clusters on their graph_."
+                )
+            return 1
+        check_count("n_clusters", c)
+        return int(c)
 
     def _check_views(self, views: Views, metrics: tuple[Any, ...]) -> None:
         """Raise a ValueError if the system is not defined for such views."""
@@ -317,34 +277,11 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 "SimilarityGraphFusion, or pass distances with metric='precomputed_distance'."
             )
 
-    def _resolve_n_clusters(self) -> int:
-        """Return the number of clusters; 1 for "auto", until it is found."""
-        c: Any = self.n_clusters
-        if isinstance(c, str):
-            check_choice("n_clusters", c, ("auto",), "an integer")
-            if not self._clusters_a_graph:
-                raise ValueError(
-                    f"{type(self).__name__} needs the number of clusters to begin with, so n_clusters cannot "
-                    "be 'auto'; use SimilarityGraphFusion or DistanceGraphFusion, or find it with "
-                    "select_n_clusters on their graph_."
-                )
-            return 1
-        check_count("n_clusters", c)
-        return int(c)
-
-    def _resolve_n_neighbors(self, n: int) -> int:
-        k = self.n_neighbors
-        if isinstance(k, str):
-            check_choice("n_neighbors", k, ("auto",), "an integer")
-            return auto_neighbors(n, USUAL_CLUSTERS if self.n_clusters == "auto" else self.n_clusters)
-        if not is_positive_integer(k):
-            raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {k!r}.")
-        if k >= n:
-            raise ValueError(
-                f"n_neighbors={k} asks for more neighbours than there are other samples "
-                f"(n_samples={n}); pass at most {n - 1}, or 'auto'."
-            )
-        return int(k)
+    def _keep_clusters(self, clusters: GraphClusters) -> None:
+        """Set what is known of the clusters of a graph."""
+        self.labels_, self.n_clusters_ = clusters.labels, clusters.n_clusters
+        self.embedding_, self.eigenvalues_ = clusters.embedding.vectors, clusters.embedding.eigenvalues
+        self.cluster_selection_ = clusters.selection
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "labels_")

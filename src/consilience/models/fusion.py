@@ -33,13 +33,14 @@ from ..stages.sparsify import sparsify
 from ..stages.table import plan_of
 from ..stages.weigh import weigh
 from ..views import Views
-from .base import MultiviewClusterer, Settings, estimator
+from .base import MultiviewClusterer, estimator
 from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
 from .given import GivenViews, id_order
 from .graph_clusters import MAX_CLUSTERS, cluster_graph
 from .order import OriginalOrder
 from .prediction import Predictor
 from .queries import forms_of, read_new_samples
+from .settings import Settings
 from .view_table import ViewTable, make_view_table
 
 PAPER: Mapping[str, Any] = MappingProxyType(
@@ -169,7 +170,6 @@ class GraphFusion(MultiviewClusterer):
         return check_view_weights(given, names)
 
     def _check_parameters(self, views: Views) -> None:
-        self._check_max_clusters()
         check_choice("missing", self.missing, ("impute", "plain"))
         check_choice("row_weights", self.row_weights, WEIGHTINGS)
         self._given_weights(views.names)

@@ -13,10 +13,11 @@ from sklearn.utils import check_random_state
 
 from ...engines import get_engine
 from ...metrics import ari, clustering_accuracy, nmi
-from ...models.fusion import DistanceGraphFusion
 from ...models.given import views_for
-from ...run.parameter_checks import is_positive_integer
+from ...models.settings import metrics_of_views, resolve_n_neighbors
+from ...run.parameter_checks import check_choice, is_positive_integer
 from ...spaces import is_precomputed
+from ...stages.prepare import SCALES
 from ...views import Views
 from .agreement import pairwise_ari
 from .compared_views import ComparedViews, place_views
@@ -103,11 +104,11 @@ def does_fusion_help(
     classes = None if y is None else _checked_classes(y, views.n_samples)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     engine = get_engine(engine)
-    # Checked by the rules of every clusterer.
-    rules = DistanceGraphFusion(n_clusters=n_clusters, n_neighbors=n_neighbors, metric=metric, scale=scale)
+    check_choice("scale", scale, SCALES)
+    k = resolve_n_neighbors(n_neighbors, views.n_samples, n_clusters)
     with engine.limit(n_jobs):
-        settings = rules._resolve(views, engine)
-        compared = place_views(views, settings.metrics, metric, scale, settings.n_neighbors, engine)
+        metrics = metrics_of_views(metric, views, scale, engine)
+        compared = place_views(views, metrics, metric, scale, k, engine)
         subsets = draw_subsets(views.n_samples, n_resamples, seed)
         found, skipped = contenders(compared, subsets, n_clusters)
         _check_views_left(found, compared, skipped)

@@ -21,8 +21,9 @@ from ...stages.embed import SpectralEmbedding, spectral_embedding
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
+from ..settings import Settings
 from .labelling import label_rows
 from .view_graphs import gaussian_graph
 

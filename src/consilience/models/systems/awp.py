@@ -19,8 +19,9 @@ from ...run.caller_warnings import warn
 from ...run.execution import Run
 from ...stages.embed import spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
+from ..settings import Settings
 from .view_graphs import view_graph
 
 Floats = NDArray[np.float64]

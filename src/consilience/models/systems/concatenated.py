@@ -18,8 +18,9 @@ from ...spaces.scaling import plan_rescaling
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews, prepare
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
+from ..settings import Settings
 from .labelling import label_rows
 from .view_graphs import view_graph
 
@@ -121,8 +122,8 @@ class ConcatenatedSpectral(MultiviewClusterer):
         if not isinstance(self.balance, bool | np.bool_):
             raise ValueError(f"balance must be True or False, got {self.balance!r}.")
 
-    def _resolve_metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
-        each = super()._resolve_metrics(views, engine)
+    def _metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
+        each = super()._metrics(views, engine)
         return (resolve_together(views, self.metric, each, engine),) * views.n_views
 
     def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:

@@ -22,9 +22,10 @@ from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
 from ..graph_clusters import cluster_graph
+from ..settings import Settings
 
 Floats = NDArray[np.floating[Any]]
 Index = NDArray[np.integer[Any]]
@@ -252,7 +253,6 @@ class GraphFusion2019(MultiviewClusterer):
             if check_penalty(name, penalty) > _MOST_PENALTY:
                 raise ValueError(f"{name} must not be above {_MOST_PENALTY:g}, got {penalty!r}.")
         check_count("max_iter", self.max_iter)
-        self._check_max_clusters()
 
     def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         chosen = ["select"] * (self.n_clusters == "auto" and settings.assigner.needs == "embedding")

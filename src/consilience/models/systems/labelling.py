@@ -13,7 +13,7 @@ from ...engines import Engine
 from ...run.caller_warnings import warn
 from ...stages.embed import SpectralEmbedding
 from ...stages.label import KMeansLabels, canonical_labels, warn_if_empty
-from ..base import Settings
+from ..settings import Settings
 
 _NOTHING = 1e-6  # of a component's part in an embedding, 0 or 1 but for rounding: what counts as 0
 

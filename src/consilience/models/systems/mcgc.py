@@ -20,8 +20,9 @@ from ...run.parameter_checks import check_number
 from ...run.progress import PlannedStage
 from ...spectra import largest_of_matrix
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
+from ..settings import Settings
 from .component_graphs import embed_components
 from .labelling import label_rows
 from .rank_constrained import rank_constrained_graph, search_components

@@ -20,8 +20,9 @@ from ...run.execution import Run
 from ...run.parameter_checks import check_count, check_number
 from ...run.progress import PlannedStage
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
+from ..settings import Settings
 from .labelling import label_rows
 from .random_walk import closed_classes, stationary_distribution, walk_embedding
 from .view_graphs import view_graph

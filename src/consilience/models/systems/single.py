@@ -20,8 +20,9 @@ from ...run.progress import PlannedStage
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
+from ..settings import Settings
 from .labelling import label_rows
 from .view_graphs import view_graph
 

@@ -17,9 +17,10 @@ from ...run.parameter_checks import check_count, check_number
 from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
 from ..graph_clusters import cluster_graph
+from ..settings import Settings
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -281,7 +282,6 @@ class SNF(MultiviewClusterer):
         check_number("mu", self.mu, strictly=True)
         if not isinstance(self.squared_distances, bool | np.bool_):
             raise ValueError(f"squared_distances must be True or False, got {self.squared_distances!r}.")
-        self._check_max_clusters()
 
     def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         n, v = views.n_samples, views.n_views

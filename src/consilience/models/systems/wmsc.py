@@ -19,8 +19,9 @@ from ...run.parameter_checks import check_number
 from ...spectra import NormalizedLaplacian, largest_of_matrix
 from ...stages.embed import SpectralEmbedding, spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer, Settings, estimator
+from ..base import MultiviewClusterer, estimator
 from ..given import GivenViews
+from ..settings import Settings
 from .labelling import label_rows, without_rounding
 from .view_graphs import view_graph
 
