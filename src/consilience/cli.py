@@ -62,7 +62,7 @@ def _command(name: str) -> Any:
     elif name == "report":
         from .commands.report import run
     elif name == "compare":
-        from .commands.comparing.command import run
+        from .commands.compare import run
     elif name == "reproduce":
         from .commands.reproduce import run
     elif name == "demo":
@@ -233,7 +233,7 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
         metavar="HOW",
         help="kmeans (default), cluster_qr or leiden",
     )
-    cluster.add_argument("--resolution", type=float, default=1.0, metavar="R", help="of leiden (default: 1)")
+    cluster.add_argument("--resolution", type=float, metavar="R", help="of leiden (default: 1)")
 
 
 def _add_compare(commands: Any) -> None:

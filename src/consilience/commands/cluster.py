@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..inspection import Inspection, SampleConflicts, inspect
-from ..inspection.report import write_report
-from ..inspection.report.writing import N_PAIRS
+from ..pages.report import write_report
+from ..pages.report.writing import N_PAIRS
 from ..views import Views
-from .fitting import read_given
-from .fusing import fit
+from .fitting import fit
+from .inputs import read_given
 from .output import check_target, result_folder, write_graph, write_json, write_table
 from .summary import conflict_sentences, summarize, view_cells
 from .tables import show, show_table
@@ -25,13 +25,13 @@ VIEW_COLUMNS = ("reliability", "contribution", "inconsistent share", "flagged ro
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the files, fit, write the results and tell about them."""
+    """Read the files, fit, write the results and show them."""
     check_target(arguments.out, arguments.force)
     read = read_given(arguments)
     views = read.views
-    model, told = fit(arguments, views)
+    model, warned = fit(arguments, views)
     found = inspect(model, n_pairs=N_PAIRS)
-    summary = summarize(model, views, read.labels, read.sources, told, found)
+    summary = summarize(model, views, read.labels, read.sources, warned, found)
     with result_folder(arguments.out, arguments.force) as folder:
         write_results(folder, model, views, summary, found)
         written = write_back(folder, arguments, read, model, found.samples)
@@ -40,13 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
             model,
             inspection=found,
             y=read.labels,
-            notes=told,
+            notes=warned,
             command=arguments.typed,
         )
     if arguments.json:
         show(json.dumps(summary, indent=1, ensure_ascii=False))
     else:
-        tell(summary, found, arguments.out, written)
+        show_summary(summary, found, arguments.out, written)
     return 0
 
 
@@ -69,14 +69,14 @@ def flagged_rows(conflicts: SampleConflicts) -> Iterator[tuple[Any, str, float]]
         yield conflicts.sample_names[samples[j]], conflicts.names[views[j]], round(float(scores[j]), 6)
 
 
-def tell(summary: dict[str, Any], found: Inspection, out: Path, written: str | None) -> None:
+def show_summary(summary: dict[str, Any], found: Inspection, out: Path, written: str | None) -> None:
     """Show the result on the terminal."""
     sizes = ", ".join(map(str, summary["cluster_sizes"]))
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters of {sizes}")
     if summary["cluster_selection"] is not None:
         show(summary["cluster_selection"]["reason"])
     show()
-    lacking = any(row["missing_samples"] for row in summary["views"])  # nothing to tell if all are complete
+    lacking = any(row["missing_samples"] for row in summary["views"])  # nothing to say if all are complete
     show_table(
         ["view", "features", *["missing"] * lacking, "metric", *VIEW_COLUMNS],
         [

@@ -6,35 +6,32 @@ import argparse
 import json
 import time
 import warnings
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ..cluster import AverageGraph, DistanceGraphFusion, SimilarityGraphFusion
 from ..datasets import load_digits_views
 from ..inspection import FusionHelp, inspect
-from ..inspection.report import write_report
-from ..inspection.reporting import help_for
+from ..inspection.fusion_help import fusion_help_for
 from ..metrics import scores
+from ..models import AverageGraph, DistanceGraphFusion, SimilarityGraphFusion
+from ..pages.demo import CONDITIONS, SPOILED, VIEW_NOTE, demo_page, score_rows
+from ..pages.report import write_report
+from ..run.progress import Bar
 from ..run.versions import versions
 from ..views import Views
 from .output import check_target, result_folder, write_graph, write_json, write_table
-from .page import VIEW_NOTE, page, table, views_table
-from .progress import Bar
 from .summary import view_cells, view_rows
 from .tables import bold, show, show_table
 
-SPOILED = "zones"
 SHARE = 0.3  # of its rows, in the second report
-CONDITIONS = {"clean": "the views as they are", "spoiled": f"the rows of {SPOILED!r} shuffled"}
 FUSIONS = {"SGF": SimilarityGraphFusion, "DGF": DistanceGraphFusion}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit everything on clean and on spoiled views, write the results and tell about them."""
+    """Fit everything on clean and on spoiled views, write the results and show them."""
     check_target(arguments.out, arguments.force)
     digits, truth = load_digits_views(return_X_y=True)
     conditions = {"clean": digits, "spoiled": spoil(digits, arguments.seed)}
@@ -59,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             models[condition, name] = (model, given)
     bar.draw(1.0, "reports")
     reports = Reports(models["clean", "DGF"][0], digits, truth, arguments.seed)
-    bar.end()
+    bar.erase()
     summary = summarize(rows, models, arguments.seed)
     summary["findings"] += reports.findings()
     with result_folder(arguments.out, arguments.force) as folder:
@@ -68,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         show(json.dumps(summary, indent=1))
     else:
-        tell(summary, arguments.out)
+        show_summary(summary, arguments.out)
     return 0
 
 
@@ -83,7 +80,7 @@ class Reports:
         order[self.moved] = np.roll(self.moved, 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of single views whose graphs fall into parts
-            self.help = help_for(model, digits, truth)
+            self.fusion_help = fusion_help_for(model, digits, truth)
             self.spoiled = clone(model).fit({**digits, SPOILED: digits[SPOILED][order]})
         self.found = inspect(self.spoiled)
 
@@ -92,9 +89,9 @@ class Reports:
         view = list(self.found.samples.names).index(SPOILED)
         flagged = np.flatnonzero(self.found.samples.flagged[:, view])
         right = int(np.isin(flagged, self.moved).sum())
-        assert isinstance(self.help, FusionHelp)
+        assert isinstance(self.fusion_help, FusionHelp)
         return [
-            f"Does fusing help? {self.help.sentence}",
+            f"Does fusing help? {self.fusion_help.sentence}",
             f"With {len(self.moved)} of the {len(self.truth)} rows of {SPOILED!r} shuffled, {len(flagged)} "
             f"rows are flagged as contradicting the other views; {right} of these are really shuffled. "
             "report-spoiled.html shows which.",
@@ -105,7 +102,7 @@ class Reports:
         title = "Six views of handwritten digits"
         command = f"consilience demo --seed {self.model.random_state}"
         write_report(
-            folder / "report.html", self.model, help=self.help, y=self.truth, title=title, command=command
+            folder / "report.html", self.model, fusion_help=self.fusion_help, y=self.truth, title=title, command=command
         )
         write_report(
             folder / "report-spoiled.html",
@@ -163,7 +160,7 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
     by_name = {(row["condition"], row["system"]): row["NMI"] for row in rows}
     clean = {name: value for (condition, name), value in by_name.items() if condition == "clean"}
     best_name, best = max(((n, v) for n, v in clean.items() if n.endswith("alone")), key=lambda item: item[1])
-    told = [
+    said = [
         f"The best single view is {best_name.removesuffix(' alone')} with NMI {best:.3f}. Fused, the six "
         f"views reach {clean['SGF']:.3f} (SGF) and {clean['DGF']:.3f} (DGF); the plain average of their "
         f"graphs {clean['average of the graphs']:.3f}."
@@ -175,8 +172,8 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
             }
             for condition in CONDITIONS
         }
-        told.append(_on_the_spoiled_view(name, rows_by_view, by_name))
-    return told
+        said.append(_on_the_spoiled_view(name, rows_by_view, by_name))
+    return said
 
 
 def _on_the_spoiled_view(name: str, rows: dict[str, Any], nmi: dict[Any, float]) -> str:
@@ -210,23 +207,11 @@ def write_results(
     (folder / "demo.html").write_text(demo_page(summary), encoding="utf-8")
 
 
-def score_rows(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """Return header and rows of the table of systems, clean and spoiled side by side."""
-    by_name = {(row["condition"], row["system"]): row for row in summary["systems"]}
-    names = [name for condition, name in by_name if condition == "clean"]
-    header = ["system", "NMI", "ACC", "seconds", "NMI spoiled", "ACC spoiled"]
-    rows = []
-    for name in names:
-        clean, spoiled = by_name["clean", name], by_name["spoiled", name]
-        rows.append([name, clean["NMI"], clean["ACC"], clean["seconds"], spoiled["NMI"], spoiled["ACC"]])
-    return header, rows
-
-
-def tell(summary: dict[str, Any], out: Path) -> None:
+def show_summary(summary: dict[str, Any], out: Path) -> None:
     """Show the result on the terminal."""
     show(bold("Six views of 1797 handwritten digits, ten clusters"))
     show(f"A view is one description of the same images. 'spoiled': {CONDITIONS['spoiled']}.")
-    show("NMI: 1 if the clusters are the digits, 0 if they tell nothing. ACC: share of images put right.")
+    show("NMI: 1 if the clusters are the digits, 0 if they say nothing. ACC: share of images put right.")
     show()
     show_table(*score_rows(summary))
     show()
@@ -248,29 +233,3 @@ def tell(summary: dict[str, Any], out: Path) -> None:
         f"Results are in {out}: open report.html, report-spoiled.html and demo.html; labels.csv holds the "
         "labels behind every score."
     )
-
-
-def demo_page(summary: dict[str, Any]) -> str:
-    """Return the page of the demo."""
-    header, rows = score_rows(summary)
-    cells = [[row[0], *(f"{value:.3f}" for value in row[1:])] for row in rows]
-    parts = [
-        "<p>A view is one description of the same things. Here are six descriptions of 1797 small images of "
-        "handwritten digits, each clustered alone, their graphs averaged, and fused by SGF and DGF. Then the "
-        f"same with one view spoiled: {CONDITIONS['spoiled']}, so that it describes the wrong images.</p>",
-        "<h2>Ten clusters against the true digits</h2>",
-        table(header, cells, numbers=range(1, 6)),
-        "".join(f"<p>{escape(sentence)}</p>" for sentence in summary["findings"]),
-    ]
-    for condition, meaning in CONDITIONS.items():
-        rows_here = [r for r in summary["views"] if (r["condition"], r["system"]) == (condition, "DGF")]
-        parts += [f"<h2>What DGF made of each view: {meaning}</h2>", views_table(rows_here)]
-    told = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
-    parts.append(
-        f"<p class='note'>{VIEW_NOTE} NMI: 1 if the clusters "
-        "are the digits, 0 if they tell nothing about them (normalised by the larger entropy). ACC: the "
-        "share of images in the right cluster, clusters matched with digits as well as possible. "
-        "The six descriptions were picked to show what fusing does: a demonstration, no evidence that it "
-        f"wins. Seed {summary['seed']}; {told}.</p>"
-    )
-    return page("Six views of handwritten digits, fused", parts)

@@ -1,4 +1,4 @@
-"""What is told of a fit: on the terminal, as JSON, and on the page alike."""
+"""What a fit comes to: on the terminal, as JSON, and on the page alike."""
 
 from __future__ import annotations
 
@@ -8,31 +8,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cluster import ClusterSelection
 from ..inspection import Inspection, SampleConflicts
 from ..metrics import scores
-from ..neighbors import metric_label
 from ..run.versions import versions
+from ..spaces import metric_label
+from ..stages.label import LabelAssigner
+from ..stages.select import ClusterSelection
 from ..views import Views
 
 
 def view_rows(model: Any, views: Views) -> list[dict[str, Any]]:
     """Return one row per view: what it is and what it contributed."""
-    shares, reliability = model.inconsistent_shares_, model.view_reliability_
+    table = model.views_
     return [
         {
             "view": name,
             "features": int(array.shape[1]),
             "missing_samples": 0 if (seen := views.seen(i)) is None else int((~seen).sum()),
             "metric": metric_label(model.metrics_[i]),
-            "reliability": None if np.isnan(reliability[i]) else float(reliability[i]),
-            "weight": float(model.view_weights_[i]),
-            "scale": float(model.view_scales_[i]),
-            "contribution": float(model.view_contributions_[i]),
-            "inconsistent_share": None if np.isnan(shares[i]) else float(shares[i]),
+            "status": table.status[i],
+            "reliability": _number(table.reliability[i]),
+            "weight": float(table.weight[i]),
+            "scale": float(table.scale[i]),
+            "contribution": float(table.contribution[i]),
+            "inconsistent_share": _number(table.inconsistent_share[i]),
         }
         for i, (name, array) in enumerate(views.items())
     ]
+
+
+def _number(value: float) -> float | None:
+    """Return a number as JSON has it, which has no NaN."""
+    return None if np.isnan(value) else float(value)
 
 
 def view_cells(row: dict[str, Any], number: str) -> tuple[str, str, str]:
@@ -87,12 +94,16 @@ def summarize(
 ) -> dict[str, Any]:
     """Return all that belongs to a fit, ready for JSON."""
     about = zip(view_rows(model, views), conflict_rows(found.samples), strict=True)
-    parameters = {name: value for name, value in model.get_params().items() if name != "callback"}
+    parameters = {
+        name: repr(value) if isinstance(value, LabelAssigner) else value
+        for name, value in model.get_params().items()
+        if name != "callback"
+    }
     return {
         "method": type(model).__name__,
         "parameters": parameters,
         "resolved": {"n_neighbors": model.n_neighbors_, "metrics": list(map(metric_label, model.metrics_))},
-        "view_agreement": [[None if np.isnan(x) else float(x) for x in row] for row in model.view_agreement_],
+        "view_agreement": [[_number(x) for x in row] for row in found.agreement.shares],
         "n_samples": views.n_samples,
         "n_clusters": int(model.n_clusters_),
         "cluster_selection": selection_facts(model.cluster_selection_),

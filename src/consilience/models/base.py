@@ -79,7 +79,9 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     """Base of all multi-view clusterers.
 
     A subclass, decorated with `estimator`, lists its own parameters with their defaults, and implements
-    `_fit_stages`: a list of stages, at the end of which it sets the fitted attributes, `labels_` among them.
+    `fit_stages`: a list of stages, at the end of which it sets the fitted attributes, `labels_` among them.
+    It may say what it is defined for (`takes_missing`, `takes_similarities`, `clusters_a_graph`), check its
+    parameters (`check_parameters`) and plan its stages (`plan_stages`). ``docs/extend`` has an example.
     """
 
     n_clusters: int | Literal["auto"] = USUAL_CLUSTERS
@@ -92,9 +94,10 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     random_state: Any = None
     verbose: bool = False
 
-    _takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
-    _takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
-    _clusters_a_graph: ClassVar[bool] = False  # whether it comes to one graph and clusters that, in any way
+    takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
+    takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
+    clusters_a_graph: ClassVar[bool] = False  # whether it comes to one graph and clusters that, in any way
+    resumes: ClassVar[bool] = False  # whether a fit that was killed goes on from what its stages returned
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples.
@@ -158,13 +161,13 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             settings = self._resolve(views, engine)
             run = self._new_run(given, settings, engine)
             try:
-                self._fit_stages(given, settings, run)
+                self.fit_stages(given, settings, run)
             except BaseException:
                 if run.checkpoints is not None:
                     run.checkpoints.leave()
                 raise
         self.n_neighbors_, self.metrics_ = settings.n_neighbors, settings.metrics
-        if not self._clusters_a_graph:
+        if not self.clusters_a_graph:
             self.n_clusters_ = settings.n_clusters
         self.params_ = self.get_params(deep=False)
         self.n_features_in_ = views.shape[1]
@@ -180,25 +183,21 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             run.checkpoints.remove()
 
     @abstractmethod
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages of the fit in order; set the fitted attributes."""
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come; raise a MemoryError if they would need too much."""
         search = PlannedStage("search", (0.0,) * views.n_views)
         return PlannedStage("prepare"), search, PlannedStage("learn"), PlannedStage("label")
 
-    def _resumes(self) -> bool:
-        """Say whether a fit that was killed can go on from what its stages returned."""
-        return False
-
     def _new_run(self, given: GivenViews, settings: Settings, engine: Engine) -> Run:
         """Return what runs the stages, with checkpoints if they are asked for."""
-        plan = self._plan(given.views, settings, engine)
+        plan = self.plan_stages(given.views, settings, engine)
         random_state = check_random_state(self.random_state)
         folder, checkpoints = get_config().checkpoint_dir, None
         name = type(self).__name__
-        if folder is not None and not self._resumes():
+        if folder is not None and not self.resumes:
             logger.info("%s has no stages to resume: no checkpoints are written", name)
         elif folder is not None:
             unseeded = self.random_state is None or self.random_state is np.random
@@ -221,23 +220,23 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         check_choice("scale", self.scale, SCALES)
         check_choice("neighbor_search", self.neighbor_search, SEARCHES)
         k = resolve_n_neighbors(self.n_neighbors, n, self.n_clusters)
-        metrics = self._metrics(views, engine)
+        metrics = self.metrics_of(views, engine)
         assigner = self._resolve_assigner(parameters.get("assign_labels", "kmeans"))
         check_max_clusters(parameters.get("max_clusters"), self.n_clusters)
         self._check_views(views, metrics)
-        self._check_parameters(views)
+        self.check_parameters(views)
         return Settings(c, k, metrics, assigner)
 
-    def _metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
+    def metrics_of(self, views: Views, engine: Engine) -> tuple[Any, ...]:
         """Return what each view is measured by."""
         return metrics_of_views(self.metric, views, self.scale, engine)
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         """Raise a ValueError for the first parameter of a subclass that cannot be, or does not fit the data."""
 
     def _resolve_assigner(self, given: Any) -> LabelAssigner:
         assigner = resolve_assigner(given)
-        if not self._clusters_a_graph and not isinstance(assigner, KMeansLabels):
+        if not self.clusters_a_graph and not isinstance(assigner, KMeansLabels):
             raise ValueError(
                 f"{type(self).__name__} reads its labels off an embedding of its own, by k-means; "
                 f"assign_labels={given!r} needs a system that clusters one graph, such as "
@@ -250,7 +249,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         c: Any = self.n_clusters
         if isinstance(c, str):
             check_choice("n_clusters", c, ("auto",), "an integer")
-            if not self._clusters_a_graph:
+            if not self.clusters_a_graph:
                 raise ValueError(
                     f"{type(self).__name__} needs the number of clusters to begin with, so n_clusters cannot "
                     "be 'auto'; use SimilarityGraphFusion or DistanceGraphFusion, or find it with "
@@ -263,21 +262,21 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     def _check_views(self, views: Views, metrics: tuple[Any, ...]) -> None:
         """Raise a ValueError if the system is not defined for such views."""
         system = type(self).__name__
-        if views.mask is not None and not views.mask.all() and not self._takes_missing:
+        if views.mask is not None and not views.mask.all() and not self.takes_missing:
             incomplete = int(np.argmin(views.mask.all(axis=0)))
             raise ValueError(
                 f"{system} is not defined for samples that a view has not seen, and view "
                 f"{views.names[incomplete]!r} lacks {int((~views.mask[:, incomplete]).sum())}. Use "
                 "SimilarityGraphFusion, DistanceGraphFusion or AverageGraph, or leave these samples out."
             )
-        if "precomputed_similarity" in metrics and not self._takes_similarities:
+        if "precomputed_similarity" in metrics and not self.takes_similarities:
             at_fault = views.names[metrics.index("precomputed_similarity")]
             raise ValueError(
                 f"View {at_fault!r} holds similarities, and {system} needs distances; use "
                 "SimilarityGraphFusion, or pass distances with metric='precomputed_distance'."
             )
 
-    def _keep_clusters(self, clusters: GraphClusters) -> None:
+    def keep_clusters(self, clusters: GraphClusters) -> None:
         """Set what is known of the clusters of a graph."""
         self.labels_, self.n_clusters_ = clusters.labels, clusters.n_clusters
         self.embedding_, self.eigenvalues_ = clusters.embedding.vectors, clusters.embedding.eigenvalues

@@ -83,14 +83,15 @@ class GraphFusion(MultiviewClusterer):
     missing: Literal["impute", "plain"] = "impute"
     assign_labels: Any = "kmeans"
 
-    _takes_missing: ClassVar[bool] = True
-    _clusters_a_graph: ClassVar[bool] = True
+    takes_missing: ClassVar[bool] = True
+    clusters_a_graph: ClassVar[bool] = True
+    resumes: ClassVar[bool] = True
 
     @abstractmethod
     def edge_fusion(self) -> EdgeFusion:
         """Return the model that fuses what the views say of each edge, from the parameters."""
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         k, impute, fusion = settings.n_neighbors, self.missing == "impute", self.edge_fusion()
         order = id_order(given.views)
         given = given.in_order(order)
@@ -110,7 +111,7 @@ class GraphFusion(MultiviewClusterer):
             graph.handle, spaces.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
         )
         original = OriginalOrder(order)
-        self._keep_clusters(original.clusters(clusters))
+        self.keep_clusters(original.clusters(clusters))
         self.graph_ = original.graph(run.engine.fetch(graph.handle))
         self.predictor_ = Predictor(
             forms=forms_of(given.views, settings.metrics),
@@ -169,13 +170,13 @@ class GraphFusion(MultiviewClusterer):
             given = [given[name] for name in names]
         return check_view_weights(given, names)
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         check_choice("missing", self.missing, ("impute", "plain"))
         check_choice("row_weights", self.row_weights, WEIGHTINGS)
         self._given_weights(views.names)
         self.edge_fusion()
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         selects = self.n_clusters == "auto" and settings.assigner.needs == "embedding"
         most = MAX_CLUSTERS if self.max_clusters is None else int(self.max_clusters)
         size = FitSize(
@@ -191,9 +192,6 @@ class GraphFusion(MultiviewClusterer):
         )
         require_memory(size, type(self).__name__)
         return plan_of(size, selects=selects)
-
-    def _resumes(self) -> bool:
-        return True
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Return the cluster of each of some new samples.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ..cluster import DistanceGraphFusion
+from ..models import DistanceGraphFusion
 from .representations import views_of
 from .writing import check_target, write
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..cluster.fusion import GraphFusion
 from ..inspection import SampleConflicts, sample_contributions
+from ..models.fusion import GraphFusion
 from ..views.annotated import cell_names, is_anndata, is_mudata
 
 _NEAREST = 1e-3  # the distance written where the connectivity is 1: 0 would be no entry
@@ -204,6 +204,6 @@ def _settings(model: GraphFusion, key: str) -> dict[str, Any]:
             "metrics": np.array([str(metric) for metric in model.metrics_], dtype=object),
             "weights": model.view_weights_,
             "contributions": model.view_contributions_,
-            "inconsistent_shares": model.inconsistent_shares_,
+            "inconsistent_shares": model.views_.inconsistent_share,
         },
     }

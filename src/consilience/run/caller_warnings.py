@@ -59,3 +59,15 @@ def kept_so_far() -> tuple[KeptWarning, ...]:
 
 def _is_ours(file: str) -> bool:
     return file.startswith(_PACKAGE) or file.endswith(("/sklearn/base.py", "\\sklearn\\base.py"))
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Give a list that holds, after the block, the texts of all warnings in it; none of them is shown."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield texts
+        finally:
+            texts.extend(dict.fromkeys(text_of(warning.message) for warning in caught))

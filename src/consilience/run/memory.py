@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..words import memory_size
 from .config import get_config
 
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 SHARE = 0.5  # of what is free; the rest is for the views, for copies that libraries make, and for others
 
 
@@ -48,30 +48,15 @@ def require(n_bytes: float, what: str, instead: str) -> None:
     limit = get_config().memory_limit
     if limit is not None and n_bytes > limit:
         raise MemoryError(
-            f"{what} needs about {in_units(n_bytes)} of memory, more than the limit of {in_units(limit)}. "
+            f"{what} needs about {memory_size(n_bytes)} of memory, more than the limit of {memory_size(limit)}. "
             f"{instead}"
         )
     free = available_bytes()
     if free is not None and n_bytes > SHARE * free:
         raise MemoryError(
-            f"{what} needs about {in_units(n_bytes)} of memory, more than half of the {in_units(free)} that "
+            f"{what} needs about {memory_size(n_bytes)} of memory, more than half of the {memory_size(free)} that "
             f"are free. {instead}"
         )
-
-
-def in_units(n_bytes: float) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> in_units(3.5 * 2**30)
-    '3.5 GiB'
-    """
-    power = 0
-    while n_bytes >= 1000 and power < len(_UNITS) - 1:
-        n_bytes, power = n_bytes / 1024, power + 1
-    digits = 0 if n_bytes >= 100 or power == 0 else 1
-    return f"{n_bytes:.{digits}f} {_UNITS[power]}"
 
 
 def _free_on_machine() -> int | None:

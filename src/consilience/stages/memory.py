@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..engines import threads
-from ..run.memory import in_units
 from ..run.parameter_checks import check_choice, check_count
+from ..words import memory_size
 from .sizes import USUAL_CLUSTERS, FitSize, ViewSize, auto_neighbors
 from .table import STAGES
 
@@ -57,12 +57,12 @@ class MemoryEstimate:
         return self.peak - self.libraries - self.input
 
     def __repr__(self) -> str:
-        return f"MemoryEstimate(peak={in_units(self.peak)!r}, peak_stage={self.peak_stage!r})"
+        return f"MemoryEstimate(peak={memory_size(self.peak)!r}, peak_stage={self.peak_stage!r})"
 
     def __str__(self) -> str:
         lines = [("libraries", self.libraries), ("input", self.input), *self.stages.items()]
         return "\n".join(
-            f"{name:10} {in_units(n_bytes):>10}{'  <- peak' if name == self.peak_stage else ''}"
+            f"{name:10} {memory_size(n_bytes):>10}{'  <- peak' if name == self.peak_stage else ''}"
             for name, n_bytes in lines
         )
 

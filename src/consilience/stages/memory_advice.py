@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..run import memory
 from ..run.advice import Advice, Setting
 from ..run.config import get_config
-from ..run.memory import in_units
+from ..words import memory_size
 from .memory import LIBRARIES, MemoryEstimate, estimate, with_samples
 from .sizes import FitSize
 
@@ -63,10 +63,10 @@ def require_memory(size: FitSize, who: str) -> None:
     needed = estimate(size)
     limit, free = get_config().memory_limit, memory.available_bytes()
     if limit is not None and needed.peak > limit:
-        what = f"{in_units(needed.peak)} of memory (libraries and data included), more than the limit of "
-        raise MemoryError(_refusal(size, who, needed, what + in_units(limit), Bound(limit)))
+        what = f"{memory_size(needed.peak)} of memory (libraries and data included), more than the limit of "
+        raise MemoryError(_refusal(size, who, needed, what + memory_size(limit), Bound(limit)))
     if free is not None and needed.added > SHARE * free:
-        what = f"{in_units(needed.added)} of memory in addition to the data, and {in_units(free)} are free"
+        what = f"{memory_size(needed.added)} of memory in addition to the data, and {memory_size(free)} are free"
         bound = Bound(SHARE * free, needed.libraries + needed.input)
         raise MemoryError(_refusal(size, who, needed, what, bound))
 
@@ -75,13 +75,13 @@ def _refusal(size: FitSize, who: str, needed: MemoryEstimate, what: str, bound: 
     views = f"{size.n_views} view{'s' * (size.n_views > 1)}"
     need = f"{who} on {size.n_samples:,} samples and {views} needs about {what}"
     if bound.allowed <= LIBRARIES - bound.held:
-        return f"{need}; Python and the libraries alone take {in_units(LIBRARIES)}. Raise the limit."
+        return f"{need}; Python and the libraries alone take {memory_size(LIBRARIES)}. Raise the limit."
     advice = Advice.joined(
         "; ",
         [
             Advice(
                 one.what,
-                f": {in_units(max(one.needed, 0))}",
+                f": {memory_size(max(one.needed, 0))}",
                 "" if one.needed <= bound.allowed else " (not enough alone)",
             )
             for one in cheapest(size, bound)

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..run.caller_warnings import warn
+from ..words import listed
 from .tables import (
     Ids,
     Table,
     check_unique,
     index_ids,
     is_frame,
-    listed,
     plain,
     sample_place,
 )
@@ -88,7 +88,7 @@ def align_tables(tables: list[Table], ids: Ids | None, pairwise: tuple[bool, ...
     if ids is not None and loose and not given:
         _check_order(tables, owner, loose)
         warn(
-            f"{owner} has sample ids, but {listed(loose)} has none: "
+            f"{owner} has sample ids, but {listed(map(repr, loose))} has none: "
             "its rows are taken to be in the same order",
         )
     return ids
@@ -98,7 +98,7 @@ def _check_order(tables: list[Table], owner: str, loose: list[str]) -> None:
     """Refuse rows without ids beside graphs alone: nodes come in the order in which edges name them."""
     if all(table.graph is not None for table in tables if table.ids is not None):
         raise ValueError(
-            f"{owner} is a graph whose nodes have ids, but {listed(loose)} has none, and nodes have no order "
+            f"{owner} is a graph whose nodes have ids, but {listed(map(repr, loose))} has none, and nodes have no order "
             "that rows could be in: give it ids (sample_ids for all), or number the nodes 0, 1, 2, ... as "
             "its rows"
         )
@@ -222,7 +222,7 @@ def check_pairwise(pairwise: Any, tables: list[Table]) -> tuple[bool, ...]:
             for name in given:
                 if name not in names:
                     raise ValueError(
-                        f"pairwise must be a bool, one bool per view, or names out of {listed(names)}; "
+                        f"pairwise must be a bool, one bool per view, or names out of {listed(map(repr, names))}; "
                         f"got {name!r}"
                     )
             flags = tuple(name in given for name in names)

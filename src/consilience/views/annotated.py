@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .tables import Ids, is_frame, is_sparse, listed
+from ..words import listed
+from .tables import Ids, is_frame, is_sparse
 
 PREFERRED = "X_pca"  # what stands for a modality if nobody says otherwise, as in scanpy
 
@@ -109,7 +110,7 @@ def _asked_of(data: Any, use_rep: Any) -> dict[str, str | None]:
         )
     for name in use_rep:
         if name not in names:
-            raise ValueError(f"use_rep names the modality {name!r}; the modalities are {listed(names)}")
+            raise ValueError(f"use_rep names the modality {name!r}; the modalities are {listed(map(repr, names))}")
     return {name: use_rep.get(name) for name in names}
 
 
@@ -179,7 +180,7 @@ def _choices(data: Any) -> str:
     found = [] if data.X is None else ["X"]
     found += [key if key != "X" and "/" not in key else f"obsm/{key}" for key in data.obsm]
     found += [f"layers/{key}" for key in data.layers if key is not None]
-    return listed(found) if found else "none at all"
+    return listed(map(repr, found)) if found else "none at all"
 
 
 def _picked(data: Any, rep: Any, where: str) -> tuple[Any, Ids | None]:

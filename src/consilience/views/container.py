@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io.stored import stored
+from ..words import listed
 from .alignment import align_tables, check_mask, check_pairwise, joint_mask, positions_of
 from .conversion import Array, check_cells, is_finite, take_samples, to_floats
 from .encoding import Encoding
 from .reading import is_annotated, read_table, split_views
-from .tables import Ids, Table, check_names, is_sparse, listed, only_names, read_ids
+from .tables import Ids, Table, check_names, is_sparse, only_names, read_ids
 
 
 @stored(attributes=("names", "arrays", "sample_ids", "mask", "pairwise", "columns", "encodings", "graphs"))
@@ -152,7 +153,7 @@ class Views:
                 raise ValueError(f"no view has the column {id_column!r} that id_column names")
         for name, declared in ({} if kinds is None else dict(kinds)).items():
             if name not in self.names:
-                raise ValueError(f"kinds names the view {name!r}; the views are {listed(self.names)}")
+                raise ValueError(f"kinds names the view {name!r}; the views are {listed(map(repr, self.names))}")
             tables[self.names.index(name)].declare(declared)
         self._take_tables(tables, ids, mask, pairwise, join, None if given is None else given.mask)
 
@@ -344,7 +345,7 @@ class Views:
         if isinstance(view, (int, np.integer)) and -self.n_views <= view < self.n_views:
             return int(view) % self.n_views
         error = KeyError if isinstance(view, str) else IndexError
-        raise error(f"no view {view!r}: the views are {listed(self.names)}")
+        raise error(f"no view {view!r}: the views are {listed(map(repr, self.names))}")
 
     def __len__(self) -> int:
         return self.n_samples

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..words import listed
 from .container import Views, as_views
-from .tables import check_columns, is_sparse, listed
+from .tables import check_columns, is_sparse
 
 WORDS = ("passthrough", "drop")
 
@@ -87,7 +88,7 @@ class PerView(TransformerMixin, BaseEstimator):
         for name in views.names:
             if name not in self.view_names_:
                 raise ValueError(
-                    f"PerView was fitted to the views {listed(self.view_names_)}; there was no {name!r}."
+                    f"PerView was fitted to the views {listed(map(repr, self.view_names_))}; there was no {name!r}."
                 )
         for name, columns in zip(views.names, views.columns, strict=True):
             if name in self.transformers_:
@@ -97,7 +98,7 @@ class PerView(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Fit a transformer to each view and return the views that they make."""
         if fit_params:
-            raise TypeError(f"fit_transform takes no {listed(fit_params)}.")
+            raise TypeError(f"fit_transform takes no {listed(map(repr, fit_params))}.")
         views = self._begun(X)
 
         def make(name: str, rows: Any, seen: Any) -> Any:
@@ -151,7 +152,7 @@ class PerView(TransformerMixin, BaseEstimator):
             chosen = {name: self.transformer for name, square in free if not square}
         for name, one in chosen.items():
             if name not in views.names:
-                raise ValueError(f"transformer names the view {name!r}; the views are {listed(views.names)}.")
+                raise ValueError(f"transformer names the view {name!r}; the views are {listed(map(repr, views.names))}.")
             if isinstance(one, str) and one in WORDS:
                 continue
             if not hasattr(one, "fit") or not hasattr(one, "transform"):

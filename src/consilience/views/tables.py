@@ -113,11 +113,6 @@ def sample_place(i: int, ids: Ids | None) -> str:
     return f"row {i}" if ids is None else f"sample {plain(ids[i])!r}"
 
 
-def listed(labels: Iterable[object]) -> str:
-    """Return labels as they stand in messages."""
-    return ", ".join(map(repr, labels))
-
-
 def is_sparse(data: Any) -> bool:
     """Say whether this is a SciPy sparse matrix or array."""
     return bool(sparse.issparse(data))

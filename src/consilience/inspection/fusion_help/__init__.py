@@ -2,7 +2,7 @@
 
 | module | what is there |
 |---|---|
-| `question` | `does_fusion_help` |
+| `question`, `of_model` | `does_fusion_help`, of views or of a fitted model |
 | `compared_views` | views placed once, each alone and all side by side, on all or some of the samples |
 | `contenders` | who is compared, and what each makes of the views: stages, under one spectral step |
 | `stability`, `resamples`, `null_views` | how far clusters hold in subsets, and in views without structure |
@@ -10,7 +10,8 @@
 | `verdict`, `result` | the verdict, and all that it rests on |
 """
 
+from .of_model import fusion_help_for
 from .question import does_fusion_help
 from .result import FusionHelp
 
-__all__ = ["FusionHelp", "does_fusion_help"]
+__all__ = ["FusionHelp", "does_fusion_help", "fusion_help_for"]

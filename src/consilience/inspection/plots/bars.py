@@ -47,7 +47,7 @@ def plot_contributions(summary: ViewSummary, ax: Axes | None = None) -> Axes:
     with canvas(ax, 6.0, 0.45 * v + 1.2) as axes:
         list_on_y(axes, [shown(name, 30) for name in summary.names])
         axes.grid(visible=False)
-        rows = np.flatnonzero(summary.heard)
+        rows = np.flatnonzero(summary.kept)
         for values, shift, colour, label in (
             (summary.contributions, -0.5, BLUE, "contribution to the unified graph"),
             (summary.inconsistent_shares, 0.5, ORANGE, "own weight found inconsistent"),
@@ -57,7 +57,7 @@ def plot_contributions(summary: ViewSummary, ax: Axes | None = None) -> Axes:
             texts = axes.bar_label(bars, [_percent(share) for share in shares], padding=3, fontsize="small")
             for text in texts:  # readable on the dotted line
                 text.set_bbox({"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.5})
-        for row in np.flatnonzero(~summary.heard).tolist():
+        for row in np.flatnonzero(~summary.kept).tolist():
             axes.text(
                 0.01,
                 row,

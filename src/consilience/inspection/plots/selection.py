@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...cluster.selection import ClusterSelection
+from ...stages.select import ClusterSelection
 from ..drawing import BLUE, GREY, ORANGE
 from .canvas import canvas, say
 

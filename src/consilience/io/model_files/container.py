@@ -15,7 +15,8 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 
-from ...run.memory import available_bytes, in_units
+from ...run.memory import available_bytes
+from ...words import memory_size
 from ..files import put_in_place
 from .arrays import ArrayEntry, ArrayWriter, check_entry, member, read_array
 from .errors import ModelFileError
@@ -66,8 +67,8 @@ def write_manifest(
     data = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
     if len(data) > LARGEST_MANIFEST:
         raise ValueError(
-            f"All that is not numbers takes {in_units(len(data))}, more than a model file holds "
-            f"({in_units(LARGEST_MANIFEST)}). Are there very long sample ids?"
+            f"All that is not numbers takes {memory_size(len(data))}, more than a model file holds "
+            f"({memory_size(LARGEST_MANIFEST)}). Are there very long sample ids?"
         )
     digest = f"{hashlib.sha256(data).hexdigest()}  {MANIFEST}\n".encode("ascii")  # as sha256sum writes it
     for name, text in ((MANIFEST, data), (DIGEST, digest)):
@@ -106,14 +107,14 @@ class ModelFile:
         total = sum(self._sizes.values())
         if limit is not None and total > limit:
             why = "are free" if max_bytes is None else "max_bytes allows"
-            raise ModelFileError(f"it holds {in_units(total)}, more than the {in_units(limit)} that {why}")
+            raise ModelFileError(f"it holds {memory_size(total)}, more than the {memory_size(limit)} that {why}")
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def _text(self, name: str) -> bytes:
         if name not in self._sizes:
             raise ModelFileError(f"it has no {name}: it is a ZIP archive of another kind, or damaged")
         if self._sizes[name] > LARGEST_MANIFEST:
-            raise ModelFileError(f"its {name} is {in_units(self._sizes[name])} large")
+            raise ModelFileError(f"its {name} is {memory_size(self._sizes[name])} large")
         try:
             return self._archive.read(name)
         except Exception as error:  # zipfile raises a dozen of kinds about damaged archives

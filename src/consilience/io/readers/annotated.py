@@ -14,8 +14,9 @@ import numpy as np
 from ...run.advice import Advice, text_of
 from ...views.annotated import gather, is_anndata, is_mudata
 from ...views.tables import is_frame, is_sparse
+from ...words import listed, value_text
 from .contents import Content, Labels, Matrix, tidy_labels
-from .errors import FileError, check_size, listed, optional, reason, shown
+from .errors import FileError, check_size, optional, reason
 from .formats import Source
 
 KINDS = {
@@ -68,9 +69,9 @@ def _content(data: Any, source: Source, use_rep: Any, labels_key: str | None) ->
 def _labels(data: Any, key: str, file: str) -> Labels:
     """Return a column of obs as labels."""
     if key not in data.obs.columns:
-        have = listed(map(shown, data.obs.columns)) or "none"
-        raise FileError(f"{file}: there is no column {shown(key)} in obs; its columns are {have}")
-    return tidy_labels(np.asarray(data.obs[key]), f"{file}, obs column {shown(key)}")
+        have = listed(map(value_text, data.obs.columns)) or "none"
+        raise FileError(f"{file}: there is no column {value_text(key)} in obs; its columns are {have}")
+    return tidy_labels(np.asarray(data.obs[key]), f"{file}, obs column {value_text(key)}")
 
 
 def _examine(h5py: Any, source: Source) -> None:
@@ -82,7 +83,7 @@ def _examine(h5py: Any, source: Source) -> None:
             group = groups.pop()
             address = h5py.h5o.get_info(group.id).addr
             if address in met:
-                raise FileError(f"{source.file}: its group {shown(group.name)} is met twice; save it again")
+                raise FileError(f"{source.file}: its group {value_text(group.name)} is met twice; save it again")
             met.add(address)
             for name in group:
                 place = f"{source.file}, {group.name.rstrip('/')}/{name}"

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ...words import memory_size, value_text
 from .contents import Content, Matrix, checked_matrix
-from .errors import FileError, check_size, reason, shown, size_text
+from .errors import FileError, check_size, reason
 from .formats import Source
 from .layouts import find_content
 from .variables import Variables
@@ -68,7 +69,7 @@ def load_npz(source: Source) -> Variables:
             strange = [info.filename for info in members if not info.filename.endswith(".npy")]
             if strange:
                 raise FileError(
-                    f"{source.file}: it holds {shown(strange[0])}, which is no NumPy array; "
+                    f"{source.file}: it holds {value_text(strange[0])}, which is no NumPy array; "
                     "save the arrays with numpy.savez"
                 )
             total = sum(info.file_size for info in members)
@@ -85,7 +86,7 @@ def load_npz(source: Source) -> Variables:
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> NDArray[Any]:
-    place = f"{source.file}, array {shown(info.filename.removesuffix('.npy'))}"
+    place = f"{source.file}, array {value_text(info.filename.removesuffix('.npy'))}"
     with archive.open(info) as stream:
         n_bytes = _check_header(stream, place, source.max_bytes)
         available = info.file_size - stream.tell()
@@ -128,6 +129,6 @@ def _check_header(stream: IO[bytes], place: str, max_bytes: int, mapped: int = 0
 
 def _cut_short(place: str, needed: int, available: int) -> FileError:
     return FileError(
-        f"{place}: it is cut short: {size_text(needed)} of numbers announced, {size_text(available)} there; "
+        f"{place}: it is cut short: {memory_size(needed)} of numbers announced, {memory_size(available)} there; "
         "get the file again"
     )

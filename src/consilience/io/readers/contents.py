@@ -12,7 +12,8 @@ from scipy import sparse
 
 from consilience.views import Encoding
 
-from .errors import FileError, check_size, shown
+from ...words import value_text
+from .errors import FileError, check_size
 
 Labels: TypeAlias = NDArray[Any]
 
@@ -176,7 +177,7 @@ def tidy_labels(values: Any, place: str) -> Labels:
         empty = np.flatnonzero(np.isin(labels, ("", "NA", "N/A", "NaN", "nan")))
         if empty.size:
             raise FileError(
-                f"{place}: label {empty[0] + 1} is missing ({shown(str(labels[empty[0]]))}); fill it in"
+                f"{place}: label {empty[0] + 1} is missing ({value_text(str(labels[empty[0]]))}); fill it in"
             )
         return labels
     if kind not in "biuf":
@@ -200,7 +201,7 @@ def tidy_ids(values: Any, place: str, lines: Sequence[int] | None = None) -> Lab
             raise FileError(f"{place}, {what} {numbers[i]}: the sample id is empty; give every sample an id")
         if met.setdefault(text, i) != i:
             raise FileError(
-                f"{place}, {what} {numbers[i]}: the sample id {shown(text)} stands in {what} "
+                f"{place}, {what} {numbers[i]}: the sample id {value_text(text)} stands in {what} "
                 f"{numbers[met[text]]} already; drop the repeated row, or the column if it holds no ids"
             )
     # Not "007" or "1.0": what cannot be written back as it was stays text.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 from ...run.advice import Advice, Setting
+from ...words import memory_size
 
 ID_COLUMN, BYTES_ALLOWED = Setting("id_column"), Setting("max_bytes")
 
@@ -39,42 +38,14 @@ def _escaped(character: str) -> str:
     return " " if character in "\t\n" else character.encode("unicode_escape").decode("ascii")
 
 
-def shown(value: object) -> str:
-    """Return a value as it stands in messages, shortened."""
-    return reprlib.repr(value)
-
-
-def listed(items: Iterable[object], most: int = 8) -> str:
-    """Return the items separated by commas, no more than `most` of them."""
-    found = [str(item) for item in items]
-    rest = [] if len(found) <= most else [f"and {len(found) - most} more"]
-    return ", ".join(found[:most] + rest)
-
-
-def size_text(n_bytes: int) -> str:
-    """Return a number of bytes as people write it.
-
-    Examples
-    --------
-    >>> size_text(8 * 2**30), size_text(100)
-    ('8.0 GiB', '100 bytes')
-    """
-    if n_bytes < 1024:
-        return f"{n_bytes} bytes"
-    size, units = n_bytes / 1024, ["KiB", "MiB", "GiB", "TiB"]
-    while size >= 1024 and len(units) > 1:
-        size, units = size / 1024, units[1:]
-    return f"{size:.1f} {units[0]}"
-
-
 def check_size(needed: int, max_bytes: int, place: str, what: str = "would take") -> None:
     """Refuse what would take more memory than allowed, before it is taken."""
     if needed > max_bytes:
         raise FileError(
             Advice(
-                f"{place}: it {what} {size_text(needed)}, but ",
+                f"{place}: it {what} {memory_size(needed)}, but ",
                 BYTES_ALLOWED,
-                f" allows {size_text(max_bytes)}; raise ",
+                f" allows {memory_size(max_bytes)}; raise ",
                 BYTES_ALLOWED,
                 " if you trust the file and have the memory",
             )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...run.advice import Advice
-from .errors import BYTES_ALLOWED, FileError, check_size, listed, size_text
+from ...words import listed, memory_size
+from .errors import BYTES_ALLOWED, FileError, check_size
 
 MAX_BYTES = 8 * 2**30  # what a file may take unless the caller says otherwise
 KINDS = {
@@ -114,7 +115,7 @@ class _Limited(io.RawIOBase):
         if self._left < 0:
             raise FileError(
                 Advice(
-                    f"{self._file}: unpacked it is more than the {size_text(self._limit)} that ",
+                    f"{self._file}: unpacked it is more than the {memory_size(self._limit)} that ",
                     BYTES_ALLOWED,
                     " allows; raise it if you trust the file and have the memory",
                 )

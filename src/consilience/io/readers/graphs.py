@@ -17,9 +17,10 @@ from consilience.views.graphs import GraphView, graph_view
 
 from ...run.advice import Advice, text_of
 from ...run.caller_warnings import warn
+from ...words import listed, value_text
 from .arrays import read_npy, read_npz
 from .contents import Content
-from .errors import ID_COLUMN, FileError, check_size, listed, shown
+from .errors import ID_COLUMN, FileError, check_size
 from .formats import MAX_BYTES, Source, examine
 from .market import read_mtx
 from .text import Row, Rows, is_missing, is_number, repeated
@@ -142,7 +143,7 @@ class _Edges:
         if absent:
             raise FileError(
                 f"{self.file}, line {line}: the first line must name the columns {SOURCE} and {TARGET} (and "
-                f"{WEIGHT}), but it is {listed(map(shown, cells))}"
+                f"{WEIGHT}), but it is {listed(map(value_text, cells))}"
             )
         if twice := repeated(names):
             raise FileError(f"{self.file}, line {line}: the column name {twice} occurs more than once")
@@ -163,14 +164,14 @@ class _Edges:
         if is_missing(cell):
             raise FileError(f"{place}: the weight is missing; fill it in or drop the edge")
         if not is_number(cell):
-            raise FileError(f"{place}: {shown(cell)} is no number; correct it or drop the edge")
+            raise FileError(f"{place}: {value_text(cell)} is no number; correct it or drop the edge")
         if "," in cell and self.rows.delimiter != ";":
             raise FileError(
-                f"{place}: {shown(cell)} has a decimal comma, read between semicolons only; use points"
+                f"{place}: {value_text(cell)} has a decimal comma, read between semicolons only; use points"
             )
         weight = float(cell.replace(",", "."))
         if not math.isfinite(weight):
-            raise FileError(f"{place}: the weight is infinite or too large ({shown(cell)}); replace it")
+            raise FileError(f"{place}: the weight is infinite or too large ({value_text(cell)}); replace it")
         if weight < 0:
             raise FileError(f"{place}: the weight {weight:.6g} is negative; weights must not be")
         return weight
@@ -274,14 +275,14 @@ def _placed(one: NamedGraph, labels: Any, n: int, alone: bool) -> tuple[Any, Any
     seen[place[place >= 0]] = True
     if not seen.any():
         raise FileError(
-            f"{one.file}: none of its nodes is a sample of the tables: it has {shown(str(graph.nodes[0]))} "
-            f"and so on, they have {shown(str(labels[0]))}"
+            f"{one.file}: none of its nodes is a sample of the tables: it has {value_text(str(graph.nodes[0]))} "
+            f"and so on, they have {value_text(str(labels[0]))}"
         )
     if not alone and (place < 0).any():
         strangers = graph.nodes[place < 0]
         warn(
             f"{one.file}: {len(strangers)} of {graph.n_nodes} nodes are no samples of the tables, such as "
-            f"{shown(str(strangers[0]))}; they are left out"
+            f"{value_text(str(strangers[0]))}; they are left out"
         )
     entries = graph.matrix.tocoo()
     row, column = place[entries.row], place[entries.col]

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...run.advice import Advice
+from ...words import listed, value_text
 from .arrays import load_npy, load_npz
 from .contents import Labels, shape_text, tidy_ids, tidy_labels
-from .errors import ID_COLUMN, FileError, listed, shown
+from .errors import ID_COLUMN, FileError
 from .formats import MAX_BYTES, Source, examine
 from .layouts import opened
 from .matlab import load_mat
@@ -93,7 +94,7 @@ def _matched(labels: Labels, ids: Labels | None, wanted: list[str], file: str) -
     if missing:
         raise FileError(
             f"{file}: {len(missing)} of the {len(wanted)} samples have no label, for example "
-            f"{shown(missing[0])}; add them, or check that the ids are the same"
+            f"{value_text(missing[0])}; add them, or check that the ids are the same"
         )
     return labels[[place[label] for label in wanted]]
 

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...words import listed
 from .contents import Content, Matrix, checked_matrix, shape_text, tidy_ids
-from .errors import FileError, listed
+from .errors import FileError
 from .formats import Source
 from .variables import (
     LABEL_NAMES,

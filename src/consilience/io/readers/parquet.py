@@ -12,8 +12,9 @@ from consilience.views import Encoding
 
 from ...run.advice import Advice
 from ...views.encoding import number_codes, text_codes
+from ...words import listed, value_text
 from .contents import Content, Matrix, tidy_ids, wrong_entries
-from .errors import ID_COLUMN, FileError, check_size, listed, optional, reason, shown
+from .errors import ID_COLUMN, FileError, check_size, optional, reason
 from .formats import Source
 from .room import room_for
 from .tables import ID_NAMES
@@ -78,7 +79,7 @@ class _Columns:
                 raise FileError(
                     Advice(
                         f"{self.file}, column {name!r}: it holds {field}, for example "
-                        f"{shown(self._column(name)[0].as_py())}, no number; drop it, or name it with ",
+                        f"{value_text(self._column(name)[0].as_py())}, no number; drop it, or name it with ",
                         ID_COLUMN,
                         " if it holds the sample ids",
                     )
@@ -142,7 +143,7 @@ def _id_name(schema: Any, types: Any, id_column: str | None, file: str) -> str |
                 Advice(
                     f"{file}: there is no column {id_column!r}, as ",
                     ID_COLUMN,
-                    f" asks; it has {listed(map(shown, names))}",
+                    f" asks; it has {listed(map(value_text, names))}",
                 )
             )
         return id_column

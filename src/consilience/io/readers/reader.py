@@ -16,11 +16,12 @@ from consilience.views import Views
 from ...run.advice import Advice, text_of
 from ...run.caller_warnings import warn
 from ...views.tables import Table
+from ...words import listed, value_text
 from .annotated import KINDS as ANNOTATED
 from .annotated import read_annotated_file
 from .arrays import read_npy, read_npz
 from .contents import Content, Labels, check_entries
-from .errors import ID_COLUMN, FileError, listed, shown
+from .errors import ID_COLUMN, FileError
 from .formats import MAX_BYTES, Source, examine
 from .market import read_mtx
 from .matlab import read_mat
@@ -260,7 +261,7 @@ def _common_labels(contents: list[Content], views: Views) -> Labels | None:
     missing = [key for key in wanted if key not in merged]
     if missing:
         warn(
-            f"{len(missing)} samples have no label ({shown(str(missing[0]))}, ...): the labels are left aside"
+            f"{len(missing)} samples have no label ({value_text(str(missing[0]))}, ...): the labels are left aside"
         )
         return None
     return np.array([merged[key] for key in wanted], dtype=labelled[0][1].dtype)

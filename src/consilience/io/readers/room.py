@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ...run import memory
 from ...run.config import get_config
-from .errors import FileError, reason, size_text
+from ...words import memory_size
+from .errors import FileError, reason
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ def room_for(shape: tuple[int, int], dtype: Any, file: str) -> NDArray[Any]:
     if not known or n_bytes <= memory.SHARE * min(known):
         return np.empty(shape, dtype=dtype)
     folder = tempfile.gettempdir()
-    logger.info("%s: its %s go to a temporary file in %s", file, size_text(n_bytes), folder)
+    logger.info("%s: its %s go to a temporary file in %s", file, memory_size(n_bytes), folder)
     try:
         with tempfile.TemporaryFile(dir=folder) as room:
             if hasattr(os, "posix_fallocate"):  # a disk that is full must be told now, not in a crash later
@@ -46,7 +47,7 @@ def room_for(shape: tuple[int, int], dtype: Any, file: str) -> NDArray[Any]:
             return np.memmap(room, dtype=dtype, mode="w+", shape=shape)
     except OSError as error:
         raise FileError(
-            f"{file}: it takes {size_text(n_bytes)}, more than half of the memory there is for it, and there "
+            f"{file}: it takes {memory_size(n_bytes)}, more than half of the memory there is for it, and there "
             f"is no room in {folder} either ({error.strerror or reason(error)}); name a folder on a "
             "larger disk with TMPDIR"
         ) from None

@@ -14,8 +14,9 @@ from consilience.views import Encoding
 
 from ...run.advice import Advice
 from ...views.encoding import text_codes
+from ...words import listed, value_text
 from .contents import Content, Matrix, tidy_ids
-from .errors import ID_COLUMN, FileError, check_size, listed, shown
+from .errors import ID_COLUMN, FileError, check_size
 from .formats import Source
 from .text import Row, Rows, is_missing, is_number, repeated
 
@@ -54,7 +55,7 @@ def take_header(head: list[Row], id_column: str | None, file: str) -> list[str] 
             Advice(
                 f"{file}, line {line}: there is no column {id_column!r}, as ",
                 ID_COLUMN,
-                f" asks; the first row is {listed(map(shown, first))}",
+                f" asks; the first row is {listed(map(value_text, first))}",
             )
         )
     del head[0]
@@ -212,7 +213,7 @@ class _Cells:
             other = "." if self.mark == "," else ","
             if other in cell and is_number(cell):
                 raise FileError(
-                    f"{self.file}, line {line}, {self._column(j)}: {shown(cell)} has another decimal mark "
+                    f"{self.file}, line {line}, {self._column(j)}: {value_text(cell)} has another decimal mark "
                     f"than the numbers before it ({self.mark!r}); use one of them throughout"
                 )
         return [cell.replace(",", ".") for cell in row] if self.mark == "," else row
@@ -220,7 +221,7 @@ class _Cells:
     def _column(self, j: int) -> str:
         """Name the j-th column of numbers as a person counts them."""
         j = self.numbers_at[j]
-        name = f" ({shown(self.header[j])})" if self.header is not None and self.header[j] else ""
+        name = f" ({value_text(self.header[j])})" if self.header is not None and self.header[j] else ""
         return f"column {j + 1}{name}"
 
     def _wrong(self, line: int, row: list[str]) -> FileError:
@@ -228,7 +229,7 @@ class _Cells:
         j = next(j for j, cell in enumerate(row) if not _is_finite(cell) and not self._may_be_empty(cell))
         place, cell = f"{self.file}, line {line}, {self._column(j)}", row[j]
         if is_missing(cell):
-            text = f" ({shown(cell)})" if cell.strip() else ""
+            text = f" ({value_text(cell)})" if cell.strip() else ""
             last = (
                 ""
                 if cell.strip() or j + 1 < len(row)
@@ -240,11 +241,11 @@ class _Cells:
             )
         if is_number(cell) and "," in cell:
             return FileError(
-                f"{place}: {shown(cell)} has a decimal comma, read between semicolons only; use points"
+                f"{place}: {value_text(cell)} has a decimal comma, read between semicolons only; use points"
             )
         if is_number(cell):
-            return FileError(f"{place}: the value is infinite or too large ({shown(cell)}); replace it")
-        fact = f"{place}: {shown(cell)} is no number; correct it or drop the column"
+            return FileError(f"{place}: the value is infinite or too large ({value_text(cell)}); replace it")
+        fact = f"{place}: {value_text(cell)} is no number; correct it or drop the column"
         if self.id_at is None and j < 1:
             return FileError(Advice(fact, "; if it is the sample's id, name the column with ", ID_COLUMN))
         return FileError(fact)

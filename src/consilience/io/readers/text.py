@@ -12,7 +12,8 @@ from contextlib import closing
 from itertools import islice
 from typing import TypeAlias
 
-from .errors import FileError, shown
+from ...words import value_text
+from .errors import FileError
 from .formats import Source
 
 Row: TypeAlias = tuple[int, list[str]]  # number of the line where it starts, and its cells
@@ -159,4 +160,4 @@ def _best_delimiter(sample: list[str], delimiters: tuple[str, ...]) -> str:
 
 def repeated(names: list[str]) -> str:
     """Return the names that occur more than once, as they stand in messages."""
-    return ", ".join(shown(name) for name, count in Counter(names).items() if count > 1 and name)
+    return ", ".join(value_text(name) for name, count in Counter(names).items() if count > 1 and name)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ...words import listed
 from .contents import Labels, tidy_labels
-from .errors import FileError, listed
+from .errors import FileError
 
 # Name -> array, sparse matrix, str, Refused, list (a cell array) or dict (a struct).
 Variables: TypeAlias = dict[str, Any]

@@ -10,8 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ...words import listed, value_text
 from .contents import Content, Matrix, check_entries, check_form, float_type
-from .errors import FileError, check_size, listed, optional, reason, shown
+from .errors import FileError, check_size, optional, reason
 from .formats import ZARR_FILES, Source
 from .room import room_for
 
@@ -90,7 +91,7 @@ def _check_codecs(about: dict[str, Any], file: str) -> None:
             name = one.get("name", one.get("id")) if isinstance(one, dict) else one
             if name not in _CODECS:
                 raise FileError(
-                    f"{file}: it is packed by {shown(name)}, which is not known to be harmless; save it with "
+                    f"{file}: it is packed by {value_text(name)}, which is not known to be harmless; save it with "
                     "a common codec, such as zstd"
                 )
             inner = one.get("configuration") if isinstance(one, dict) else None

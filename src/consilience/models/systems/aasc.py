@@ -300,7 +300,7 @@ class AASC(MultiviewClusterer):
 
     assign_labels: Any = "kmeans"
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         k, c = settings.n_neighbors, settings.n_clusters
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
@@ -316,8 +316,8 @@ class AASC(MultiviewClusterer):
         self.n_iter_ = found.n_iter
         self.converged_ = found.converged
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
-        first, second, *rest = super()._plan(views, settings, engine)
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        first, second, *rest = super().plan_stages(views, settings, engine)
         return first, second, PlannedStage("weigh"), *rest
 
 

@@ -315,12 +315,12 @@ class AWP(MultiviewClusterer):
 
     n_restarts: int = 10
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         n_restarts: Any = self.n_restarts
         if not isinstance(n_restarts, Integral) or isinstance(n_restarts, bool) or n_restarts < 0:
             raise ValueError(f"n_restarts must be an integer of at least 0, got {n_restarts!r}.")
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         k, c = settings.n_neighbors, settings.n_clusters
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]

@@ -118,15 +118,15 @@ class ConcatenatedSpectral(MultiviewClusterer):
     balance: bool = True
     assign_labels: Any = "kmeans"
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         if not isinstance(self.balance, bool | np.bool_):
             raise ValueError(f"balance must be True or False, got {self.balance!r}.")
 
-    def _metrics(self, views: Views, engine: Engine) -> tuple[Any, ...]:
-        each = super()._metrics(views, engine)
+    def metrics_of(self, views: Views, engine: Engine) -> tuple[Any, ...]:
+        each = super().metrics_of(views, engine)
         return (resolve_together(views, self.metric, each, engine),) * views.n_views
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         metric, k = settings.metrics[0], settings.n_neighbors
         views = run.stage(
             "prepare", given.prepare_by, prepare_together, metric, self.scale, bool(self.balance)
@@ -139,7 +139,7 @@ class ConcatenatedSpectral(MultiviewClusterer):
         self.embedding_ = unit_rows(run.engine.fetch(found.vectors))
         self.labels_ = run.stage("label", label_rows, self.embedding_, settings, run.random_state)
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         return tuple(PlannedStage(name) for name in ("prepare", "search", "embed", "label"))
 
 

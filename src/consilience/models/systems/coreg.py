@@ -201,12 +201,12 @@ class CoReg(MultiviewClusterer):
     tol: float = 1e-6
     assign_labels: Any = "kmeans"
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         check_number("coregularization", self.coregularization)
         check_number("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)

@@ -233,7 +233,7 @@ class GraphFusion2019(MultiviewClusterer):
     max_clusters: int | None = None
     assign_labels: Any = "kmeans"
 
-    _clusters_a_graph: ClassVar[bool] = True
+    clusters_a_graph: ClassVar[bool] = True
     _counts_choices: ClassVar[bool]  # whether an edge weighs as much as views and directions chose it
 
     @abstractmethod
@@ -248,19 +248,19 @@ class GraphFusion2019(MultiviewClusterer):
         """Return how many neighbours of each sample a view names, if k are asked for."""
         return k
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         for name, penalty in (("beta", self.beta), ("gamma", self.gamma)):
             if check_penalty(name, penalty) > _MOST_PENALTY:
                 raise ValueError(f"{name} must not be above {_MOST_PENALTY:g}, got {penalty!r}.")
         check_count("max_iter", self.max_iter)
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         chosen = ["select"] * (self.n_clusters == "auto" and settings.assigner.needs == "embedding")
         rest = ("weigh", "fuse", "sparsify", "embed", *chosen, "label")
         search_parts = PlannedStage("search", (0.0,) * views.n_views)
         return PlannedStage("prepare"), search_parts, *map(PlannedStage, rest)
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         k = settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
@@ -276,7 +276,7 @@ class GraphFusion2019(MultiviewClusterer):
         clusters = cluster_graph(
             graph, views.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
         )
-        self._keep_clusters(clusters)
+        self.keep_clusters(clusters)
         self.graph_, self.edges_ = run.engine.fetch(graph), edges
         self.view_weights_ = views.expand(fused.scales)
         self.consistent_ = views.expand(fused.consistent.T, np.nan)
@@ -466,11 +466,11 @@ class DistanceGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, put 
 
     bandwidth: Literal["pairs", "edges"] = "pairs"
 
-    _takes_similarities: ClassVar[bool] = False
+    takes_similarities: ClassVar[bool] = False
     _counts_choices: ClassVar[bool] = False
 
-    def _check_parameters(self, views: Views) -> None:
-        super()._check_parameters(views)
+    def check_parameters(self, views: Views) -> None:
+        super().check_parameters(views)
         check_choice("bandwidth", self.bandwidth, ("pairs", "edges"))
 
     def _n_listed(self, k: int) -> int:

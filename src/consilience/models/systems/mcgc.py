@@ -274,19 +274,19 @@ class MCGC(MultiviewClusterer):
     beta: float = 1.0
     assign_labels: Any = "kmeans"
 
-    _takes_similarities: ClassVar[bool] = False
+    takes_similarities: ClassVar[bool] = False
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         check_number("beta", self.beta, strictly=True)
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         # Components of equal size, each with all its edges: what is known before there is a graph.
         n = views.n_samples
         memory.require(_BYTES_PER_ENTRY * n**2 / settings.n_clusters, f"MCGC on {n:,} samples", _INSTEAD)
-        *first, last = super()._plan(views, settings, engine)
+        *first, last = super().plan_stages(views, settings, engine)
         return *first, PlannedStage("embed"), last
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         c, k = settings.n_clusters, settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]

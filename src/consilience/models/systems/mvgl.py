@@ -283,16 +283,16 @@ class MVGL(MultiviewClusterer):
 
     assign_labels: Any = "kmeans"
 
-    _takes_similarities: ClassVar[bool] = False
+    takes_similarities: ClassVar[bool] = False
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         # Neighbours of all views, and back; how many coincide is not known yet.
         n_entries = 2 * views.n_views * views.n_samples * settings.n_neighbors
         _require_memory(views.n_samples, n_entries, views.n_views, settings.n_clusters)
-        *first, last = super()._plan(views, settings, engine)
+        *first, last = super().plan_stages(views, settings, engine)
         return *first, PlannedStage("embed"), last
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         c, k = settings.n_clusters, settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]

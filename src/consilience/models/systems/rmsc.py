@@ -318,22 +318,22 @@ class RMSC(MultiviewClusterer):
     tol: float = 1e-7
     assign_labels: Any = "kmeans"
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         check_number("error_penalty", self.error_penalty, strictly=True)
         check_number("growth", self.growth, least=1.0, strictly=True)
         check_count("max_iter", self.max_iter)
         check_number("tol", self.tol, strictly=True)
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         n, v = views.n_samples, views.n_views
         memory.require(
             8.0 * n * n * (v + _STATE + _WORK),
             f"RMSC on {n:,} samples and {v} views",
             "Use CoReg or SimilarityGraphFusion, whose memory grows with the number of edges.",
         )
-        return super()._plan(views, settings, engine)
+        return super().plan_stages(views, settings, engine)
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)

@@ -164,7 +164,7 @@ class SingleViewSpectral(MultiviewClusterer):
     view: str | int = _BEST
     assign_labels: Any = "kmeans"
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         self._find_view(views)
 
     def _find_view(self, views: Views) -> int | None:
@@ -188,12 +188,12 @@ class SingleViewSpectral(MultiviewClusterer):
             raise ValueError(f"There is no view {view!r}: there are {len(names)} views ({listed}).")
         return int(view) % len(names)
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         n = views.n_views if self._find_view(views) is None else 1
         each = [PlannedStage(name, (0.0,) * n) for name in ("search", "embed", "label")]
         return PlannedStage("prepare"), *each, *[PlannedStage("choose")] * (self._find_view(views) is None)
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         named = self._find_view(given.views)
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         numbers = np.flatnonzero(views.active)  # of the active views, among all

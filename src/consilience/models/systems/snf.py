@@ -274,27 +274,27 @@ class SNF(MultiviewClusterer):
     max_clusters: int | None = None
     assign_labels: Any = "kmeans"
 
-    _takes_similarities: ClassVar[bool] = False
-    _clusters_a_graph: ClassVar[bool] = True
+    takes_similarities: ClassVar[bool] = False
+    clusters_a_graph: ClassVar[bool] = True
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         check_count("n_iter", self.n_iter)
         check_number("mu", self.mu, strictly=True)
         if not isinstance(self.squared_distances, bool | np.bool_):
             raise ValueError(f"squared_distances must be True or False, got {self.squared_distances!r}.")
 
-    def _plan(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+    def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         n, v = views.n_samples, views.n_views
         memory.require(
             8.0 * n * n * max(v + _FUSION, _SPECTRAL),
             f"SNF on {n:,} samples and {v} views",
             "Use CoReg or SimilarityGraphFusion, whose memory grows with the number of edges.",
         )
-        *first, last = super()._plan(views, settings, engine)
+        *first, last = super().plan_stages(views, settings, engine)
         chosen = [PlannedStage("select")] * (self.n_clusters == "auto")
         return *first, PlannedStage("embed"), *chosen, last
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         k = settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
@@ -309,7 +309,7 @@ class SNF(MultiviewClusterer):
             settings.assigner,
             run,
         )
-        self._keep_clusters(clusters)
+        self.keep_clusters(clusters)
 
     def _network(self, view: int, views: PreparedViews, k: int, *, engine: Engine) -> Floats:
         """Return a view's own network."""

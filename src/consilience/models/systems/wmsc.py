@@ -249,11 +249,11 @@ class WMSC(MultiviewClusterer):
     smoothness: float = 0.1
     assign_labels: Any = "kmeans"
 
-    def _check_parameters(self, views: Views) -> None:
+    def check_parameters(self, views: Views) -> None:
         check_number("ridge", self.ridge)
         check_number("smoothness", self.smoothness)
 
-    def _fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+    def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)

@@ -1,0 +1,14 @@
+"""The sections of the report, in the order in which a person asks."""
+
+from . import answer, disagreement, fusion_help, number, provenance, trust
+
+SECTIONS = (
+    answer.SECTION,
+    number.SECTION,
+    trust.SECTION,
+    disagreement.SECTION,
+    fusion_help.SECTION,
+    provenance.SECTION,
+)
+
+__all__ = ["SECTIONS"]
