@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import shlex
 import sys
 import warnings
@@ -11,7 +12,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .run.advice import text_of, written
 from .run.config import as_bytes, config_context
 
 BAD_INPUT, BUG, INTERRUPTED = 2, 1, 130
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings(), _settings(arguments):
             warnings.simplefilter("always")
-            warnings.showwarning = _show_warning
+            warnings.showwarning = functools.partial(_show_warning, arguments)
             return int(_command(arguments.command)(arguments))
     except KeyboardInterrupt as stop:
         sys.stderr.write(f"\nconsilience: {stop.args[0] if stop.args else 'stopped'}\n")
@@ -43,9 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return 0  # whoever read the output has seen enough
     except (ValueError, OSError, MemoryError) as error:
-        return _fail(error, arguments.debug, BAD_INPUT)
+        return _fail(error, arguments, BAD_INPUT)
     except Exception as error:  # a bug: still one line, but say so
-        return _fail(error, arguments.debug, BUG)
+        return _fail(error, arguments, BUG)
 
 
 def _settings(arguments: argparse.Namespace) -> AbstractContextManager[None]:
@@ -83,25 +83,25 @@ def _completion(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _fail(error: BaseException, debug: bool, status: int) -> int:
-    if debug:
+def _fail(error: BaseException, arguments: argparse.Namespace, status: int) -> int:
+    if arguments.debug:
         raise error
-    text = _in_options(error) or type(error).__name__
+    text = _one_line(error, arguments) or type(error).__name__
     if status == BUG:
         text = f"unexpected {type(error).__name__}: {text} (a bug; --debug shows where)"
     sys.stderr.write(f"consilience: error: {text}\n")
     return status
 
 
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"consilience: warning: {_in_options(message)}\n")
+def _show_warning(arguments: argparse.Namespace, message: Any, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"consilience: warning: {_one_line(message, arguments)}\n")
 
 
-def _in_options(message: Any) -> str:
+def _one_line(message: Any, arguments: argparse.Namespace) -> str:
     """Return the text of an error or a warning on one line, its settings as options of the command."""
-    from .commands.options import as_option
+    from .commands.options import in_options
 
-    return " ".join(written(text_of(message), as_option).split())
+    return " ".join(in_options(message, arguments).split())
 
 
 class _Version(argparse.Action):

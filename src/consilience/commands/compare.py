@@ -25,6 +25,7 @@ from ..run.progress import Bar, clock
 from ..views import Views
 from .fitting import common_parameters
 from .inputs import read_given
+from .options import in_options
 from .output import check_target, result_folder, write_json, write_table
 from .tables import show, show_table, table_width
 
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     summary = summarize(comparison, read.views, arguments.clusters, read.sources)
     with result_folder(arguments.out, arguments.force) as folder:
         write_results(folder, summary, labels_table(comparison, read.views, read.labels))
-    warn_once(comparison)
+    warn_once(comparison, arguments)
     if arguments.json:
         show(json.dumps(summary, indent=1, ensure_ascii=False))
     else:
@@ -148,7 +149,7 @@ def write_results(
     (folder / "report.html").write_text(comparison_page(summary, drawn), encoding="utf-8")
 
 
-def warn_once(comparison: Comparison) -> None:
+def warn_once(comparison: Comparison, arguments: argparse.Namespace) -> None:
     """Warn once of each kind of thing that any system warned of, however often."""
     names: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
@@ -157,7 +158,8 @@ def warn_once(comparison: Comparison) -> None:
             names.setdefault(kind, []).append(outcome.name)
             texts.setdefault(kind, warning.text)
     for kind, text in texts.items():
-        warnings.warn(f"{', '.join(names[kind])}: {short(text, 200)}", stacklevel=2)
+        named = ", ".join(names[kind])
+        warnings.warn(f"{named}: {short(in_options(text, arguments), 200)}", stacklevel=2)
 
 
 def show_summary(summary: dict[str, Any], out: Path) -> None:

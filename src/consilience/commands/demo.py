@@ -102,7 +102,12 @@ class Reports:
         title = "Six views of handwritten digits"
         command = f"consilience demo --seed {self.model.random_state}"
         write_report(
-            folder / "report.html", self.model, fusion_help=self.fusion_help, y=self.truth, title=title, command=command
+            folder / "report.html",
+            self.model,
+            fusion_help=self.fusion_help,
+            y=self.truth,
+            title=title,
+            command=command,
         )
         write_report(
             folder / "report-spoiled.html",

@@ -7,11 +7,10 @@ import warnings
 from typing import Any
 
 from ..models import DistanceGraphFusion, SimilarityGraphFusion
-from ..run.advice import written
 from ..run.caller_warnings import collected_warnings
 from ..stages.label import LeidenLabels
 from ..views import Views
-from .options import as_option
+from .options import in_options
 
 METHODS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
 
@@ -31,7 +30,7 @@ def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
         model.fit(views)
     for text in texts:
         warnings.warn(text, stacklevel=2)
-    return model, [written(text, as_option) for text in texts]
+    return model, [in_options(text, arguments) for text in texts]
 
 
 def common_parameters(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..run.advice import Setting
+import argparse
+from typing import Any
+
+from ..run.advice import Setting, text_of, written
 
 _OPTIONS = {
     "n_clusters": "--clusters",
@@ -25,17 +28,24 @@ _WRITTEN = {  # with this value, otherwise
 }
 
 
-def as_option(setting: Setting) -> str:
-    """Return how a user of the command writes a setting.
+def in_options(message: Any, arguments: argparse.Namespace) -> str:
+    """Return the text of a warning or an error, its settings as options of the command that was given.
 
     Examples
     --------
-    >>> as_option(Setting("view_weights", "uniform")), as_option(Setting("directed", False))
-    ('--view-weights uniform', '--no-directed')
+    >>> from consilience.run.advice import Advice
+    >>> advice = Advice(Setting("view_weights", "uniform"), " keeps it; see ", Setting("beta"))
+    >>> in_options(advice, argparse.Namespace(view_weights="agreement"))
+    '--view-weights uniform keeps it; see beta'
     """
+    return written(text_of(message), lambda setting: _as_option(setting, arguments))
+
+
+def _as_option(setting: Setting, arguments: argparse.Namespace) -> str:
+    """Return how a user of the command writes a setting; as in Python if it has no such option."""
     if setting.has_value and (setting.parameter, setting.value) in _WRITTEN:
         return _WRITTEN[setting.parameter, setting.value]
     option = _OPTIONS.get(setting.parameter)
-    if option is None:
+    if option is None or option.removeprefix("--").replace("-", "_") not in arguments:
         return str(setting)
     return f"{option} {setting.value}" if setting.has_value else option

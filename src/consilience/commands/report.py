@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     summary = summarize(model, read.views, read.labels, read.sources, warned, found)
     answered = isinstance(fusion_help, FusionHelp)
-    sentence = fusion_help.sentence if isinstance(fusion_help, FusionHelp) else fusion_help
+    verdict_text = fusion_help.sentence if isinstance(fusion_help, FusionHelp) else fusion_help
     if arguments.json:
         verdict = fusion_help.verdict if isinstance(fusion_help, FusionHelp) else None
-        facts = None if fusion_help is None else {"verdict": verdict, "sentence": sentence}
+        facts = None if fusion_help is None else {"verdict": verdict, "sentence": verdict_text}
         show(json.dumps({**summary, "fusion_help": facts}, indent=1, ensure_ascii=False))
         return 0
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters")
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(summary["cluster_selection"]["reason"])
     for sentence in conflict_sentences(found.samples):
         show(sentence)
-    if sentence is not None:
-        show(sentence if answered else f"Nobody can say whether fusing helps: {sentence}")
+    if verdict_text is not None:
+        show(verdict_text if answered else f"Nobody can say whether fusing helps: {verdict_text}")
     show(f"The page is {arguments.out}.")
     return 0

@@ -18,26 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from ..io.files import put_in_place
-from ..reproduction import figures, findings, page
+from ..pages.reproduction import page
+from ..reproduction import claims, figures
+from ..reproduction.data_sets import Found, find_sets, plain_name
 from ..reproduction.definitions import Paper, load_paper
 from ..reproduction.experiments import EXPERIMENTS, Row
-from ..reproduction.finding import Found, find_sets, plain_name
 from ..reproduction.plan import Plan
 from ..reproduction.running import State, Workers
 from ..reproduction.running import run as run_pieces
 from ..reproduction.store import Store
 from ..reproduction.work import Laboratory
-from ..run.progress import clock
+from ..run.progress import Bar, clock
 from ..run.versions import versions
 from .output import write_json, write_table
-from .progress import Bar
 from .tables import bold, show, show_table
 
 RESULTS, MARKER = "results", "protocol.txt"  # what in --out makes it ours, and resumable
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is missing, write everything, tell about it."""
+    """Do what is missing, write everything, show it."""
     if find_spec("matplotlib") is None:
         raise ValueError("Figures need matplotlib: pip install 'consilience[plot]'.")
     n_jobs = os.cpu_count() or 1 if arguments.jobs is None else arguments.jobs
@@ -57,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         store = _open_store(arguments.out, protocol, found, plan, facts)
         tables = _run_experiments(names, plan, store, lab, n_jobs, _Display(not arguments.json))
-        told = findings.write(tables, paper, quick=arguments.quick)
-        _write(arguments, names, tables, told, facts, found, paper)
+        findings = claims.judge(tables, paper, quick=arguments.quick)
+        _write(arguments, names, tables, findings, facts, found, paper)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"stopped; what was done is kept, start again with --out {arguments.out}"
@@ -69,11 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(
             f"The disk of {arguments.out} is full; what was done is kept: make room, start again."
         ) from None
-    summary = {"facts": facts, "tables": tables, "findings": [vars(one) for one in told]}
+    summary = {"facts": facts, "tables": tables, "findings": [vars(one) for one in findings]}
     if arguments.json:
         show(json.dumps(summary, indent=1, ensure_ascii=False))
     else:
-        _tell(arguments, {name: tables.get(name, []) for name in names}, told, found)
+        _show(arguments, {name: tables.get(name, []) for name in names}, findings, found)
     return 0
 
 
@@ -101,14 +101,14 @@ def _run_experiments(
         with Workers(n_jobs) as workers:
             for stages in zip_longest(*(one.stages for one in together), fillvalue=lambda plan, store: []):
                 pieces = [work for stage in stages for work in stage(plan, store)]
-                run_pieces(pieces, store, lab, workers=workers, told=display)
+                run_pieces(pieces, store, lab, workers=workers, watch=display)
         # What is timed has the machine for itself.
         for one in experiments:
             if one.timed:
                 for stage in one.stages:
-                    run_pieces(stage(plan, store), store, lab, told=display)
+                    run_pieces(stage(plan, store), store, lab, watch=display)
     finally:
-        display.bar.end()
+        display.bar.erase()
     tables = {}
     for name, one in EXPERIMENTS.items():
         try:
@@ -148,7 +148,7 @@ def _plan(paper: Paper, found: Found, arguments: argparse.Namespace) -> Plan:
         wanted = [name for name in wanted if name in quick.sets]
     sets = tuple(name for name in wanted if found.sets[name].status == "found")
     if not sets:
-        reasons = "; ".join(f"{name}: {found.sets[name].reason}" for name in wanted)
+        reasons = "; ".join(f"{name}: {found.sets[name].advice}" for name in wanted)
         raise ValueError(f"{found.folder} holds none of the data sets wanted ({reasons}).")
     experiments = paper.experiments
     return Plan(
@@ -196,7 +196,7 @@ def _facts(plan: Plan, quick: bool) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Return the processor's name, where the system tells."""
+    """Return the processor's name, where the system says."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -209,7 +209,7 @@ def _write(
     arguments: argparse.Namespace,
     names: Sequence[str],
     tables: dict[str, list[Row]],
-    told: Sequence[findings.Finding],
+    findings: Sequence[claims.Finding],
     facts: dict[str, Any],
     found: Found,
     paper: Paper,
@@ -225,7 +225,7 @@ def _write(
         if name in names:
             _write_rows(out, name, [{**row, **facts} for row in rows])
     missing = [(name, one.reason) for name, one in found.sets.items() if one.status != "found"]
-    page.write(out / "report.html", tables, pictures, told, facts, missing, quick=arguments.quick)
+    page.write(out / "report.html", tables, pictures, findings, facts, missing, quick=arguments.quick)
 
 
 def _write_rows(out: Path, name: str, rows: list[Row]) -> None:
@@ -238,10 +238,10 @@ def _write_rows(out: Path, name: str, rows: list[Row]) -> None:
         write_json(scratch, rows)
 
 
-def _tell(
+def _show(
     arguments: argparse.Namespace,
     tables: dict[str, list[Row]],
-    told: Sequence[findings.Finding],
+    findings: Sequence[claims.Finding],
     found: Found,
 ) -> None:
     """Show on the terminal what came of it."""
@@ -258,7 +258,7 @@ def _tell(
             header = ["set", "system", "NMI", paper, "difference", "ACC", paper, "difference"]
             show_table(header, [_score_cells(row) for row in tables[name]])
             show()
-    for one in told:
+    for one in findings:
         if not one.text.startswith("Not run"):
             show(f"{bold(one.verdict)}: {one.claim}")
             show(f"  {one.text}")
@@ -294,13 +294,13 @@ class _Display:
 
     def __call__(self, state: State) -> None:
         system = state.work.arguments.get("system", "")
-        told = f"{state.done}/{state.total} {state.work.kind} {system} {state.work.data}".replace(
+        line = f"{state.done}/{state.total} {state.work.kind} {system} {state.work.data}".replace(
             "  ", " "
         ).rstrip()
         if state.seconds_left is not None:
-            told += f", about {clock(state.seconds_left)} left"
-        self.bar.draw(state.share, told)
-        if self.visible and not self.bar.visible and time.monotonic() - self.last >= self.EVERY:
+            line += f", about {clock(state.seconds_left)} left"
+        self.bar.draw(state.share, line)
+        if self.visible and not self.bar.in_place and time.monotonic() - self.last >= self.EVERY:
             self.last = time.monotonic()
-            sys.stderr.write(f"{told}\n")
+            sys.stderr.write(f"{line}\n")
             sys.stderr.flush()

@@ -53,9 +53,7 @@ def leading_vectors(
         found = np.hstack([found, np.zeros((n, missing))])
         eigenvalues, residuals = (np.append(of, np.full(missing, np.nan)) for of in (eigenvalues, residuals))
     n_dropped = int(sizes.sum() - sizes[largest].sum())
-    return Spectrum(
-        found, eigenvalues, residuals, laplacian.n_connected, laplacian.n_isolated, n_dropped
-    )
+    return Spectrum(found, eigenvalues, residuals, laplacian.n_connected, laplacian.n_isolated, n_dropped)
 
 
 def _check(laplacian: NormalizedLaplacian, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:

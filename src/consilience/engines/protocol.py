@@ -509,9 +509,7 @@ class Engine(ABC):
         """Return the columns of the k largest entries of each row, ascending, and these entries."""
 
     @abstractmethod
-    def diffuse(
-        self, matrix: Matrix, columns: NDArray[np.intp], weights: Matrix, out: Matrix
-    ) -> None:
+    def diffuse(self, matrix: Matrix, columns: NDArray[np.intp], weights: Matrix, out: Matrix) -> None:
         """Set `out` to S X S' + I for a symmetric X; row i of S has `weights[i]` at `columns[i]` (SNF)."""
 
     @abstractmethod

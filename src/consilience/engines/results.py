@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io.stored import stored
-from ..run.handles import handle_field
+from ..run.handles import HANDLE
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -54,7 +54,7 @@ class Neighbors:
         to the same bits.
     """
 
-    lists: Any = handle_field()
+    lists: Any = field(repr=False, metadata=HANDLE)
     report: SearchReport = SearchReport()
     known: Any = field(default=None, repr=False)
 

@@ -27,7 +27,10 @@ logger = logging.getLogger(__name__)
 SOLVERS = ("dca", "exact")
 MIN_ROUNDS = 5  # the authors' program never stops earlier
 COLLAPSED = 0.95  # a contribution above this says that one view took all
-ROUNDING: dict[Any, float] = {np.dtype(np.float64): 1e-15, np.dtype(np.float32): 1e-7}  # of an objective, relative to its terms
+ROUNDING: dict[Any, float] = {
+    np.dtype(np.float64): 1e-15,
+    np.dtype(np.float32): 1e-7,
+}  # of an objective, relative to its terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +140,7 @@ def learn_consistent_graph(
     return result
 
 
-def fuse_new_edges(
-    problem: FusionProblem, scales: Vector, solver: str, n_rounds: int, engine: Engine
-) -> Any:
+def fuse_new_edges(problem: FusionProblem, scales: Vector, solver: str, n_rounds: int, engine: Engine) -> Any:
     """Fuse other edges with the scales that a fusion has found.
 
     Given the scales, what becomes of an edge depends on its own values alone: the rounds are those of

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ..engines import Engine
 from ..engines.results import Vector
 from ..graphs import EdgeKernel
 from ..io.stored import stored
-from ..run.handles import handle_field
+from ..run.handles import HANDLE
 from .alternation import Schedule, fuse_new_edges, learn_consistent_graph
 from .problem import FusionProblem
 from .result import FusionResult
@@ -72,13 +72,13 @@ class Fused:
         As in `EdgeWeights`: how each view's values became weights, and what these are divided by.
     """
 
-    similarity: Any = handle_field()
+    similarity: Any = field(repr=False, metadata=HANDLE)
     learned: Learned
     view_weights: Vector
-    expected: Any | None = handle_field(default=None)
+    expected: Any | None = field(default=None, repr=False, metadata=HANDLE)
     result: FusionResult | None = None
     kernels: tuple[EdgeKernel, ...] = ()
-    units: Vector | None = None
+    units: Vector = field(default_factory=lambda: np.empty(0))
 
     def without_edges(self) -> Fused:
         """Return the same without the unified similarities, which only the next stage needs."""
@@ -92,7 +92,7 @@ class EdgeFusion(ABC):
     weights of the views on each edge.
     """
 
-    kind: ClassVar[Kind] | Kind = "similarity"
+    kind: Kind = "similarity"  # what the model wants the views to say of an edge
 
     def kernel(self, values: Any, kind: Kind, judged: Any | None, view: int, engine: Engine) -> EdgeKernel:
         """Return how a view's values on the edges become weights: here Gaussian similarities, as in SGF.
@@ -148,7 +148,9 @@ class EdgeFusion(ABC):
         expected = None
         if impute and judged is not None:
             expected = engine.expected_average(comparable, judged, view_weights, on_edges)
-        return Fused(learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected)
+        return Fused(
+            learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected
+        )
 
     def combine(
         self,
@@ -218,7 +220,9 @@ class AverageFusion(EdgeFusion):
         if impute and judged is not None:
             expected = engine.expected_average(comparable, judged, view_weights, on_edges)
         learned = LearnedAverage(None if np.ptp(view_weights) == 0 else view_weights)
-        return Fused(learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected)
+        return Fused(
+            learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected
+        )
 
 
 @stored()

@@ -12,7 +12,7 @@ from scipy import sparse
 from ..engines import Engine
 from ..graphs import EdgeSet
 from ..io.stored import require, stored
-from ..run.handles import handle_field, map_handles
+from ..run.handles import HANDLE, map_handles
 
 
 def _check(result: FusionResult) -> None:
@@ -81,7 +81,7 @@ class FusionResult:
         Mean of each view's trust over all edges; None: 1.
     """
 
-    fused: NDArray[np.floating[Any]] = handle_field()
+    fused: NDArray[np.floating[Any]] = field(repr=False, metadata=HANDLE)
     view_names: tuple[str, ...]
     view_weights: NDArray[np.float64]
     view_scales: NDArray[np.float64]
@@ -90,11 +90,11 @@ class FusionResult:
     converged: bool
     status: str
     solver: str
-    weights_by_view: NDArray[np.floating[Any]] = handle_field()
-    inconsistent_by_view: NDArray[np.floating[Any]] = handle_field()
-    seen_by_view: NDArray[np.bool_] | None = handle_field(default=None)
-    edges: EdgeSet | None = handle_field(default=None)
-    trust_by_view: NDArray[np.floating[Any]] | None = handle_field(default=None)
+    weights_by_view: NDArray[np.floating[Any]] = field(repr=False, metadata=HANDLE)
+    inconsistent_by_view: NDArray[np.floating[Any]] = field(repr=False, metadata=HANDLE)
+    seen_by_view: NDArray[np.bool_] | None = field(default=None, repr=False, metadata=HANDLE)
+    edges: EdgeSet | None = field(default=None, repr=False, metadata=HANDLE)
+    trust_by_view: NDArray[np.floating[Any]] | None = field(default=None, repr=False, metadata=HANDLE)
     kind: Literal["similarity", "distance"] | None = None
     mean_trust: NDArray[np.float64] | None = field(default=None, repr=False)
 

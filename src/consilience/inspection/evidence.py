@@ -14,8 +14,8 @@ with one :math:`\tau` for all views, chosen so that the others foretell each vie
 are not independent, and their likelihoods only estimates. Clusters are those of the fit, made soft by the
 same rule.
 
-Beside that, the neighbours of s in view i that other views name, too, are counted: where views share more
-than clusters, these tell more.
+The neighbours of s in view i that other views name, too, are also counted: where views share more than
+clusters, these say more.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ class Evidence:
         The tau of the module.
     stacked : stacked
         Each view's neighbours, ready to be compared by the engine.
+    width : int
+        Neighbours per sample in them.
     witnesses : ndarray of bool of shape (n, v)
         Which views are witnesses about which sample: they were kept and have seen it.
     apart : ndarray of bool of shape (v, v)
@@ -61,6 +63,7 @@ class Evidence:
     shares: Floats
     power: float
     stacked: Any
+    width: int
     witnesses: Bools
     apart: Bools
     engine: Engine
@@ -77,7 +80,7 @@ class Evidence:
         """Return how many other views are witnesses about each sample."""
         return np.asarray((self.witnesses & self.apart[i]).sum(axis=1))
 
-    def n_confirmed(self, i: int, rows: Index, places: Index) -> NDArray[np.int64]:
+    def n_confirmed(self, i: int, rows: NDArray[np.intp], places: NDArray[np.intp]) -> NDArray[np.int64]:
         """Count the neighbours of rows of a view that others name at these places."""
         return self.engine.confirmed(self.stacked, i, self.witnesses & self.apart[i], rows, places)
 
@@ -87,7 +90,8 @@ def gather_evidence(subject: Subject) -> Evidence:
     n, engine = subject.n_samples, subject.engine
     none = np.arange(n, dtype=np.int32)[:, None]
     given = [none if one is None else one for one in subject.lists]
-    lists = [engine.adopt(_ascending(one, max(each.shape[1] for each in given))) for one in given]
+    width = max(one.shape[1] for one in given)
+    lists = [engine.adopt(_ascending(one, width)) for one in given]
     friends = [engine.friends(one) for one in lists]
     stacked = engine.stack(lists)
     labels = np.zeros(n, dtype=np.intp) if subject.labels is None else subject.labels
@@ -99,7 +103,7 @@ def gather_evidence(subject: Subject) -> Evidence:
             np.where(subject.seen[:, i, None], engine.votes(one, members) / shares, 1.0)
             for i, one in enumerate(friends)
         ]
-        evidence = Evidence(likelihoods, shares, 1.0, stacked, witnesses, apart, engine)
+        evidence = Evidence(likelihoods, shares, 1.0, stacked, width, witnesses, apart, engine)
         members = evidence.by_all()
     return replace(evidence, power=_choose_power(evidence))
 
@@ -115,9 +119,9 @@ def _combined(evidence: Evidence, views: Any) -> Floats:
     """Return what these views say together, as far as they are witnesses."""
     total = np.tile(np.log(evidence.shares), (len(evidence.witnesses), 1))
     for j in views:
-        told = np.log(evidence.likelihoods[j])
-        told[~evidence.witnesses[:, j]] = 0.0
-        total += evidence.power * told
+        logs = np.log(evidence.likelihoods[j])
+        logs[~evidence.witnesses[:, j]] = 0.0
+        total += evidence.power * logs
     return np.asarray(softmax(total, axis=1))
 
 
@@ -125,14 +129,14 @@ def _choose_power(evidence: Evidence) -> float:
     """Return the tau at which what the others say foretells each view best, for some of the samples."""
     rows = slice(None, None, max(len(evidence.witnesses) // _LOOKED_AT, 1))
     seen, prior = evidence.witnesses[rows], np.log(evidence.shares)
-    likelihoods = [told[rows] for told in evidence.likelihoods]
-    logs = [np.where(seen[:, i, None], np.log(told), 0.0) for i, told in enumerate(likelihoods)]
+    likelihoods = [one[rows] for one in evidence.likelihoods]
+    logs = [np.where(seen[:, i, None], np.log(one), 0.0) for i, one in enumerate(likelihoods)]
     others = [sum((logs[j] for j in np.flatnonzero(one)), np.zeros_like(logs[0])) for one in evidence.apart]
 
     def foretold(power: float) -> float:
         return sum(
-            float(np.log((softmax(power * told_by_others + prior, axis=1) * told).sum(axis=1)).sum())
-            for told_by_others, told in zip(others, likelihoods, strict=True)
+            float(np.log((softmax(power * by_others + prior, axis=1) * own).sum(axis=1)).sum())
+            for by_others, own in zip(others, likelihoods, strict=True)
         )
 
     return 1.0 if len(evidence.shares) == 1 else max(_POWERS, key=foretold)

@@ -179,7 +179,7 @@ def _without(likelihoods: Floats, share: float, least: Floats) -> Floats:
 
 def _least_ratios(likelihoods: Floats, evidence: Evidence) -> Floats:
     """Return how small such ratios can get and still mean it: a part of the error of the estimates."""
-    error = np.sqrt(likelihoods / (evidence.shares * 2 * evidence.lists.shape[2]))
+    error = np.sqrt(likelihoods / (evidence.shares * 2 * evidence.width))
     return np.maximum(_PART_OF_ERROR * error, _LEAST_RATIO)
 
 

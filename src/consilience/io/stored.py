@@ -84,7 +84,10 @@ REGISTRY: dict[str, Stored] = {}
 
 
 def stored(
-    *, attributes: tuple[str, ...] = (), omit: tuple[str, ...] = (), check: Callable[[Any], None] | None = None
+    *,
+    attributes: tuple[str, ...] = (),
+    omit: tuple[str, ...] = (),
+    check: Callable[[Any], None] | None = None,
 ) -> Callable[[Class], Class]:
     """Let a class be stored in model files and checkpoints, under its own name.
 

@@ -397,9 +397,7 @@ class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
 def _consistent_fusion(kind: Literal["similarity", "distance"], model: Any) -> ConsistentFusion:
     """Return the paper's model with the parameters of SGF or DGF, checked."""
     beta, gamma = check_penalty("beta", model.beta), check_penalty("gamma", model.gamma)
-    schedule = Schedule(
-        solver=model.solver, tol=model.tol, max_iter=model.max_iter, callback=model.callback
-    )
+    schedule = Schedule(solver=model.solver, tol=model.tol, max_iter=model.max_iter, callback=model.callback)
     return ConsistentFusion(kind, beta, gamma, schedule)
 
 

@@ -139,9 +139,7 @@ class Predictor:
             engine.adopt(zeros) if one is None else engine.measure_new(one, edges, own)
             for one, own in zip(queries, asked.T, strict=True)
         ]
-        weights = engine.weigh(
-            edges, len(values), zip(values, self.kernels, strict=True), double=True
-        )
+        weights = engine.weigh(edges, len(values), zip(values, self.kernels, strict=True), double=True)
         comparable = engine.divide(weights, np.asarray(self.units))
         trust = None if self.trust is None else engine.trust_of_ends(edges, engine.adopt(self.trust))
         unified = self.learned.similarity(comparable, judged, trust, engine)
@@ -149,9 +147,7 @@ class Predictor:
         same = engine.coincide(edges, distances, len(values))
         return engine.vote(edges, unified, same, self.labels, int(self.labels.max()) + 1, k)
 
-    def _rows(
-        self, new: NewSamples, number: int, space: Space, here: slice, own: NDArray[np.bool_]
-    ) -> Any:
+    def _rows(self, new: NewSamples, number: int, space: Space, here: slice, own: NDArray[np.bool_]) -> Any:
         """Return the new samples that have a view, on the scale of the fit."""
         rows = new.arrays[number][here][own]
         if space.is_pairwise and self.order is not None:

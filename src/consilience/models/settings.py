@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..engines import Engine
+from ..run.advice import Advice, Setting
 from ..run.parameter_checks import check_choice, check_count, is_positive_integer
 from ..spaces import resolve_metrics, takes_missing_cells
 from ..stages.label import LabelAssigner
 from ..stages.sizes import USUAL_CLUSTERS, auto_neighbors
 from ..views import Views
+
+K = Setting("n_neighbors")
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,9 @@ def check_n_samples(n_samples: int, n_clusters: int) -> None:
     if n_samples < 2:
         raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
     if n_clusters > n_samples:
+        clusters = Setting("n_clusters", n_clusters)
         raise ValueError(
-            f"There are fewer samples (n_samples={n_samples}) than clusters (n_clusters={n_clusters})."
+            Advice(f"There are fewer samples (n_samples={n_samples}) than clusters (", clusters, ").")
         )
 
 
@@ -57,11 +61,14 @@ def resolve_n_neighbors(n_neighbors: Any, n_samples: int, n_clusters: Any) -> in
         check_choice("n_neighbors", n_neighbors, ("auto",), "an integer")
         return auto_neighbors(n_samples, USUAL_CLUSTERS if n_clusters == "auto" else n_clusters)
     if not is_positive_integer(n_neighbors):
-        raise ValueError(f"n_neighbors must be 'auto' or a positive integer, got {n_neighbors!r}.")
+        raise ValueError(Advice(K, f" must be 'auto' or a positive integer, got {n_neighbors!r}."))
     if n_neighbors >= n_samples:
         raise ValueError(
-            f"n_neighbors={n_neighbors} asks for more neighbours than there are other samples "
-            f"(n_samples={n_samples}); pass at most {n_samples - 1}, or 'auto'."
+            Advice(
+                Setting(K.parameter, n_neighbors),
+                f" asks for more neighbours than there are other samples (n_samples={n_samples}); pass at most "
+                f"{n_samples - 1}, or 'auto'.",
+            )
         )
     return int(n_neighbors)
 
@@ -94,6 +101,14 @@ def check_max_clusters(max_clusters: Any, n_clusters: Any) -> None:
     check_count("max_clusters", max_clusters)
     if n_clusters != "auto":
         raise ValueError(
-            f"max_clusters={max_clusters!r} has no effect with n_clusters={n_clusters!r}; pass "
-            "n_clusters='auto' to have the number chosen, or leave max_clusters out."
+            Advice(
+                Setting("max_clusters", max_clusters),
+                " has no effect with ",
+                Setting("n_clusters", n_clusters),
+                "; pass ",
+                Setting("n_clusters", "auto"),
+                " to have the number chosen, or leave ",
+                Setting("max_clusters"),
+                " out.",
+            )
         )

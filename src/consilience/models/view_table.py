@@ -144,9 +144,7 @@ def make_view_table(
     )
 
 
-def _statuses(
-    names: Sequence[str], everything: PreparedViews, selection: ViewSelection
-) -> tuple[str, ...]:
+def _statuses(names: Sequence[str], everything: PreparedViews, selection: ViewSelection) -> tuple[str, ...]:
     """Say of each view that it was kept, or why not."""
     statuses = ["says nothing: all samples look the same"] * len(names)
     found = selection.reliability

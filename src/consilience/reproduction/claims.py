@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..words import listed
 from . import graph_claims, score_claims, time_claims
 from .definitions import Claim, Paper
 from .experiments import MANY_NEIGHBORS
-from .wording import UNKNOWN, Tables, Told, listed
+from .verdicts import UNKNOWN, Judgement, Tables
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Finding:
         The claim and its name; in our words.
     where : str
         The paper's heading that it stands under; empty if it is ours.
-    verdict : {"holds", "holds in part", "does not hold", "cannot be told"}
+    verdict : {"holds", "holds in part", "does not hold", "nobody can say"}
         By the thresholds in `score_claims`, `graph_claims` and `time_claims`.
     text : str
         What the numbers say.
@@ -38,7 +39,7 @@ class Finding:
 class _Rule:
     """How a claim is judged: by what, on which tables, and what of it is small in a quick run."""
 
-    judge: Callable[[Tables, Paper], Told]
+    judge: Callable[[Tables, Paper], Judgement]
     needs: tuple[str, ...]
     grid: bool = False
     seeds: bool = False
@@ -82,7 +83,7 @@ def own_claims(paper: Paper) -> list[Claim]:
     ]
 
 
-def write(tables: Tables, paper: Paper, *, quick: bool = False) -> list[Finding]:
+def judge(tables: Tables, paper: Paper, *, quick: bool = False) -> list[Finding]:
     """Judge the claims of the paper, then ours.
 
     Parameters
@@ -119,7 +120,7 @@ def _judge(claim: Claim, tables: Tables, paper: Paper, quick: bool) -> Finding:
     return Finding(claim.id, claim.text, claim.where, verdict, text)
 
 
-def _of_a_quick_run(name: str, verdict: str, text: str, rule: _Rule, paper: Paper) -> Told:
+def _of_a_quick_run(name: str, verdict: str, text: str, rule: _Rule, paper: Paper) -> Judgement:
     """Return a finding that says on how little it rests.
 
     A few points about the middle of the grid cannot tell whether scores are stable over all of it.

@@ -39,7 +39,7 @@ class SetInFolder:
     path : Path or None
         Its file, if there is one.
     reason : str
-        Why it cannot be used, in one line, and what to do; empty if it was found.
+        Why it cannot be used, in one line; empty if it was found.
     """
 
     definition: PaperSet
@@ -56,8 +56,15 @@ class SetInFolder:
             If it is missing or unusable.
         """
         if self.path is None or self.status != "found":
-            raise ValueError(f"{self.definition.name} is {self.status}: {self.reason}")
+            raise ValueError(f"{self.definition.name} is {self.status}: {self.advice}")
         return load_set(self.definition, self.path)
+
+    @property
+    def advice(self) -> str:
+        """Why it cannot be used, and for one that is missing, what it is and where to get it."""
+        if self.status != "missing":
+            return self.reason
+        return f"{self.reason} ({shape_text(*self.definition.shape)}); source: {self.definition.where}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Found:
 def find_sets(folder: Path, paper: Paper) -> Found:
     """Look for the data sets in a folder; each file is read to check it, one at a time.
 
-    Files are told by their names without ending. Case does not matter, nor whether there is "-", "_" or a
+    Files are known by their names without ending. Case does not matter, nor whether there is "-", "_" or a
     blank.
 
     Parameters
@@ -111,7 +118,7 @@ def load_set(definition: PaperSet, path: Path) -> LoadedSet:
     read = read_views(path)
     views, labels = read.views, read.labels
     if labels is None:
-        raise ValueError(f"{path}: it holds no labels; save one per sample beside the views, as gt or y")
+        raise ValueError(f"{path}: it holds no labels; save one per sample with the views, as gt or y")
     found = views.n_samples, views.n_views, int(np.unique(labels).size)
     if found != definition.shape:
         raise ValueError(
@@ -138,7 +145,7 @@ def _look(definition: PaperSet, files: list[Path]) -> SetInFolder:
             definition,
             "missing",
             None,
-            f"no file {names} ({shape_text(*definition.shape)}); source: {definition.where}",
+            f"no file {names}",
         )
     path = files[0]
     if len(files) > 1:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..cluster import PAPER
+from ..models import PAPER
 from .checking import check_keys, check_known, check_positive, check_unique, checked, read_cells, read_toml
 
 METRICS = ("euclidean", "cosine", "precomputed_distance")
@@ -58,12 +58,14 @@ def shape_text(n_samples: int, n_views: int, n_classes: int) -> str:
 class PaperSystem:
     """A system: its short name, its name in print, what is tuned, and what is fixed.
 
-    `rule` is "best_view" if every view is clustered by itself and the best by the labels is reported.
+    `n_init` are the restarts of its k-means, None if it has none. `rule` is "best_view" if every view is
+    clustered by itself and the best by the labels is reported.
     """
 
     name: str
     title: str
     tuned: tuple[str, ...]
+    n_init: int | str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     preset: str = ""
     rule: str = ""
@@ -80,8 +82,10 @@ class PaperSystem:
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """Arguments of the constructor that do not vary: those of the preset, and its own on top."""
-        return {**PRESETS[self.preset], **self.arguments}
+        """What does not vary, ready for JSON: the preset, its own arguments on top, and `n_init`."""
+        preset = {name: value for name, value in PRESETS[self.preset].items() if name != "assign_labels"}
+        restarts = {} if self.n_init is None else {"n_init": self.n_init}
+        return {**preset, **self.arguments, **restarts}
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ class NoTuning:
 
 @dataclass(frozen=True)
 class Affinity:
-    """Affinity matrices of some views of a set, told by their numbers of features, and of their fusion."""
+    """Affinity matrices of some views of a set, known by their numbers of features, and of their fusion."""
 
     set: str
     system: str

@@ -5,23 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import mean, median
 
+from ..words import between, counted_of, listed, parameter_value, percent
 from .definitions import Paper
 from .rows import Row, seen_views, system_title
-from .wording import (
-    FAILS,
-    HOLDS,
-    IN_PART,
-    Tables,
-    Told,
-    between,
-    listed,
-    nothing,
-    number,
-    of,
-    on,
-    percent,
-    untuned_rows,
-)
+from .verdicts import FAILS, HOLDS, IN_PART, Judgement, Tables, nothing, on, untuned_rows
 
 NEAR_BEST = 0.9  # a point of the grid is near the best if it keeps nine tenths of its NMI
 WIDE = 0.75  # "a wide range": three quarters of the grid are near the best
@@ -35,7 +22,7 @@ FEW_WEIGHT = 0.01  # hardly any weight: less than a hundredth
 NEARLY_UNIFORM = 0.2  # scales are nearly uniform if none is off 1/v by more than a fifth
 
 
-def stable_over_grid(tables: Tables, paper: Paper) -> Told:
+def stable_over_grid(tables: Tables, paper: Paper) -> Judgement:
     """Find what part of the grid keeps most of the best NMI, for every set and method."""
     surfaces: dict[tuple[str, str], list[float]] = {}
     for row in tables["sensitivity"]:
@@ -48,15 +35,15 @@ def stable_over_grid(tables: Tables, paper: Paper) -> Told:
     worst = min(near, key=near.__getitem__)
     values = surfaces[worst]
     text = (
-        f"On {of(sum(stable), len(stable), 'surface')} at least {percent(WIDE)} of the grid keeps "
-        f"{percent(NEAR_BEST)} of the best NMI. The least stable is {on(paper, *worst)}: {min(values):.1f} "
-        f"to {max(values):.1f}, with {percent(near[worst])} of {len(values)} points near the best. The range "
+        f"On {counted_of(sum(stable), len(stable), 'surface')} at least {percent(WIDE, None)} of the grid keeps "
+        f"{percent(NEAR_BEST, None)} of the best NMI. The least stable is {on(paper, *worst)}: {min(values):.1f} "
+        f"to {max(values):.1f}, with {percent(near[worst], None)} of {len(values)} points near the best. The range "
         f"over the grid is {median(max(v) - min(v) for v in surfaces.values()):.1f} points in the median."
     )
     return HOLDS if all(stable) else IN_PART if sum(stable) > len(stable) / 2 else FAILS, text
 
 
-def converges_in_few_rounds(tables: Tables, paper: Paper) -> Told:
+def converges_in_few_rounds(tables: Tables, paper: Paper) -> Judgement:
     """Look at the rounds of all fits of the grid, and at the objective round by round."""
     rounds = [row["rounds"] for row in tables["sensitivity"] if row.get("rounds") is not None]
     curves = {key: rows for key, rows in _curves(tables).items() if key[-1] == "dca"}
@@ -68,8 +55,8 @@ def converges_in_few_rounds(tables: Tables, paper: Paper) -> Told:
     least = min(done, key=done.__getitem__)
     text = (
         f"Over the grid the fits stop after {median(rounds):g} rounds in the median and {max(rounds)} at "
-        f"most, {percent(few)} of {len(rounds)} within {FEW_ROUNDS}. The objective rises in "
-        f"{of(len(rising), len(curves), 'curve')}. Where the rule stops, at least {percent(done[least])} of "
+        f"most, {percent(few, None)} of {len(rounds)} within {FEW_ROUNDS}. The objective rises in "
+        f"{counted_of(len(rising), len(curves), 'curve')}. Where the rule stops, at least {percent(done[least], None)} of "
         f"the fall that {paper.experiments.convergence.n_rounds} rounds bring has been made (least: "
         f"{_where(least, paper)})."
     )
@@ -89,7 +76,9 @@ def _curves(tables: Tables) -> dict[tuple[str, str, float, float, str], list[Row
 
 
 def _where(key: tuple[str, str, float, float, str], paper: Paper) -> str:
-    return f"{on(paper, key[0], key[1])} at beta = {number(key[2])}, gamma = {number(key[3])}"
+    return (
+        f"{on(paper, key[0], key[1])} at beta = {parameter_value(key[2])}, gamma = {parameter_value(key[3])}"
+    )
 
 
 def _rises(values: list[float]) -> bool:
@@ -104,7 +93,7 @@ def _share_of_fall(rows: list[Row]) -> float:
     return (values[0] - values[stop]) / fall if fall > ROUNDING * values[0] else 1.0
 
 
-def exact_is_lower(tables: Tables, paper: Paper) -> Told:
+def exact_is_lower(tables: Tables, paper: Paper) -> Judgement:
     """Compare where the paper's steps end with where exact steps end that go on from there."""
     curves = _curves(tables)
     saved = {
@@ -117,17 +106,19 @@ def exact_is_lower(tables: Tables, paper: Paper) -> Told:
     lower = sum(share > LOWER for share in saved.values())
     sentences = [
         "Going on with exact steps lowers the objective by more than "
-        f"{percent(LOWER)} in {of(lower, len(saved), 'case')}."
+        f"{percent(LOWER, None)} in {counted_of(lower, len(saved), 'case')}."
     ]
     for beta, gamma in dict.fromkeys(key[2:4] for key in saved):
         here = [max(share, 0.0) for key, share in saved.items() if key[2:4] == (beta, gamma)]
-        by = between(percent(min(here)), percent(max(here)))
-        by = by if max(here) > NOTHING else f"less than {percent(NOTHING)}"
-        sentences.append(f"At beta = {number(beta)}, gamma = {number(gamma)} it falls by {by}.")
+        by = between(percent(min(here), None), percent(max(here), None))
+        by = by if max(here) > NOTHING else f"less than {percent(NOTHING, None)}"
+        sentences.append(
+            f"At beta = {parameter_value(beta)}, gamma = {parameter_value(gamma)} it falls by {by}."
+        )
     return HOLDS if lower == len(saved) else IN_PART if lower else FAILS, " ".join(sentences)
 
 
-def cleaner_graph(tables: Tables, paper: Paper) -> Told:
+def cleaner_graph(tables: Tables, paper: Paper) -> Judgement:
     """Compare the weight between classes, and NMI, of the learned graph with those of the views."""
     name = paper.experiments.affinity.system
     learned = [row for row in tables["affinity"] if row["title"] == name]
@@ -138,15 +129,15 @@ def cleaner_graph(tables: Tables, paper: Paper) -> Told:
     others = [row["weight_between_classes"] for row in views]
     best = max(row["NMI"] for row in views)
     text = (
-        f"In the graph that {system_title(paper, name)} learns, {percent(dirt)} of the weight lies between "
-        f"classes, in those of the {len(views)} views {listed([percent(share) for share in others])}. Its "
+        f"In the graph that {system_title(paper, name)} learns, {percent(dirt, None)} of the weight lies between "
+        f"classes, in those of the {len(views)} views {listed([percent(share, None) for share in others])}. Its "
         f"clustering has an NMI of {nmi:.1f}, that of the best view {best:.1f}."
     )
     clean, better = dirt < min(others), nmi > best
     return HOLDS if clean and better else IN_PART if clean or better else FAILS, text
 
 
-def weight_in_e(tables: Tables, paper: Paper) -> Told:
+def weight_in_e(tables: Tables, paper: Paper) -> Judgement:
     """Say how much of the views' weight is in E at the untuned point, and at most on the grid."""
     shares = {
         (row["system"], row["set"]): [share for share, _ in seen_views(row)]
@@ -158,22 +149,22 @@ def weight_in_e(tables: Tables, paper: Paper) -> Told:
     every = [share for values in shares.values() for share in values]
     most = max(shares, key=lambda key: max(shares[key]))
     text = (
-        f"Of a view's weight, {between(percent(min(every)), percent(max(every)))} moves into E "
-        f"({percent(mean(every))} on average); most with {on(paper, *most)}."
+        f"Of a view's weight, {between(percent(min(every), None), percent(max(every), None))} moves into E "
+        f"({percent(mean(every), None)} on average); most with {on(paper, *most)}."
     )
     grid = [row for row in tables.get("sensitivity", []) if row.get("inconsistent") is not None]
     if grid:
         top = max(grid, key=lambda row: row["inconsistent"])
         text += (
-            f" Over the grid the average over the views goes up to {percent(top['inconsistent'])}, with "
-            f"{on(paper, top['system'], top['set'])} at beta = {number(top['beta'])}, "
-            f"gamma = {number(top['gamma'])}."
+            f" Over the grid the average over the views goes up to {percent(top['inconsistent'], None)}, with "
+            f"{on(paper, top['system'], top['set'])} at beta = {parameter_value(top['beta'])}, "
+            f"gamma = {parameter_value(top['gamma'])}."
         )
     verdict = HOLDS if max(every) < FEW_WEIGHT else IN_PART if mean(every) < FEW_WEIGHT else FAILS
     return verdict, text
 
 
-def scales_uniform(tables: Tables, paper: Paper) -> Told:
+def scales_uniform(tables: Tables, paper: Paper) -> Judgement:
     """Say how far the scales alpha are from 1/v at the untuned point."""
     relative = {}
     for row in untuned_rows(tables, paper):

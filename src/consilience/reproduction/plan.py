@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cluster import systems
+from ..models import systems
 from .definitions import Grid, Paper, PaperSystem
 from .store import Store, Work
 from .work import LEARN_ONCE
@@ -59,7 +59,7 @@ class Plan:
     def grid_work(self, data: str, name: str) -> list[Work]:
         """Return the search over the grid: in pieces of a few points, one run for each.
 
-        Where runs cost nothing beside the fit, or there is nothing to search, all runs are done at once.
+        Where runs cost nothing next to the fit, or there is nothing to search, all runs are done at once.
         """
         points = self.points(data, self.paper.systems[name])
         if issubclass(systems()[name], LEARN_ONCE) or len(points) == 1:

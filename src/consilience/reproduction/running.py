@@ -44,7 +44,7 @@ class State:
     seconds_left: float | None
 
 
-Told = Callable[[State], None]
+Watch = Callable[[State], None]
 
 
 class Workers:
@@ -86,7 +86,12 @@ class Workers:
 
 
 def run(
-    pieces: Sequence[Work], store: Store, do: Do, *, workers: Workers | None = None, told: Told | None = None
+    pieces: Sequence[Work],
+    store: Store,
+    do: Do,
+    *,
+    workers: Workers | None = None,
+    watch: Watch | None = None,
 ) -> None:
     """Do the pieces of work that the store does not have yet, the costly ones first.
 
@@ -100,12 +105,12 @@ def run(
         Takes a piece of work and returns its result; a function that can be sent to another process.
     workers : Workers, default=None
         Who does it; None: this process.
-    told : callable, default=None
+    watch : callable, default=None
         Gets the state of things whenever it changes.
     """
     wanted = {store.path(work): work for work in pieces if work not in store}
     missing = sorted(wanted.values(), key=lambda work: -work.cost)
-    pace = _Pace(missing, told)
+    pace = _Pace(missing, watch)
     if workers is None or workers.n_jobs == 1:
         for work in missing:
             pace.tell(work)
@@ -171,8 +176,8 @@ class _Hushed(io.TextIOBase):
 class _Pace:
     """How much is done, and how long the rest will take at the pace so far."""
 
-    def __init__(self, missing: Sequence[Work], told: Told | None) -> None:
-        self.told = told
+    def __init__(self, missing: Sequence[Work], watch: Watch | None) -> None:
+        self.watch = watch
         self.total, self.done = len(missing), 0
         self.cost, self.cost_done = sum(work.cost for work in missing), 0.0
         self.began = time.monotonic()
@@ -183,7 +188,7 @@ class _Pace:
         self.tell(work)
 
     def tell(self, work: Work) -> None:
-        if self.told is not None:
+        if self.watch is not None:
             share = self.cost_done / self.cost
             left = (time.monotonic() - self.began) * (1 / share - 1) if share else None
-            self.told(State(work, self.done, self.total, share, left))
+            self.watch(State(work, self.done, self.total, share, left))

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import mean
 
+from ..words import counted_of, listed, signed
 from .definitions import Paper
 from .rows import Row, set_title, system_title
-from .wording import (
+from .verdicts import (
     FAILS,
     HOLDS,
     IN_PART,
+    Judgement,
     Tables,
-    Told,
     cells,
-    listed,
     nothing,
-    of,
     on,
     own_systems,
-    signed,
     single_view,
     unless_few_sets,
     untuned_rows,
@@ -30,7 +28,7 @@ GENERALLY = 2 / 3  # "generally better": in at least two of three cases; below o
 COMPARABLE = 2.0  # points of NMI that make no difference: repetitions of one system differ by as much
 
 
-def fusion_beats_best_view(tables: Tables, paper: Paper) -> Told:
+def fusion_beats_best_view(tables: Tables, paper: Paper) -> Judgement:
     """Count, over sets and systems, where all views together beat the best single one by NMI."""
     ours = _won_against_one_view(cells(tables["scores"], "NMI"), paper)
     if not ours:
@@ -69,7 +67,7 @@ def _totals(won: dict[str, list[bool]]) -> tuple[int, int]:
     return sum(map(sum, won.values())), sum(map(len, won.values()))
 
 
-def best_on_most_sets(tables: Tables, paper: Paper) -> Told:
+def best_on_most_sets(tables: Tables, paper: Paper) -> Judgement:
     """Count on how many sets SGF, and DGF, is above every other system."""
     own = own_systems(paper)
     above = {name: _above_all_others(tables["scores"], "NMI", name, own) for name in own}
@@ -77,7 +75,7 @@ def best_on_most_sets(tables: Tables, paper: Paper) -> Told:
         return nothing("SGF, DGF and others")
     n_sets = max(map(len, above.values()))
     told = [
-        f"{system_title(paper, name)} on {of(sum(won.values()), len(won), 'set')}"
+        f"{system_title(paper, name)} on {counted_of(sum(won.values()), len(won), 'set')}"
         for name, won in above.items()
     ]
     text = f"By NMI, above every other system: {listed(told)}."
@@ -124,7 +122,7 @@ def _who_is_ahead(rows: Sequence[Row], sets: list[str], own: list[str], paper: P
     )
 
 
-def good_untuned(tables: Tables, paper: Paper) -> Told:
+def good_untuned(tables: Tables, paper: Paper) -> Judgement:
     """Compare SGF and DGF without tuning with the best of the other systems, tuned by the labels."""
     left_out = [*own_systems(paper), *single_view(paper)]
     tuned = cells(tables["scores"], "NMI")
@@ -141,7 +139,7 @@ def good_untuned(tables: Tables, paper: Paper) -> Told:
         own = [gap for (who, _), gap in gaps.items() if who == name]
         won, near = sum(gap > AS_PRINTED for gap in own), sum(-COMPARABLE <= gap <= AS_PRINTED for gap in own)
         also = f" and within {COMPARABLE:g} points on {near} more" if near else ""
-        sentences.append(f"{system_title(paper, name)} is ahead on {of(won, len(own), 'set')}{also}")
+        sentences.append(f"{system_title(paper, name)} is ahead on {counted_of(won, len(own), 'set')}{also}")
     worst = min(gaps, key=gaps.__getitem__)
     text = f"Untuned, beside the best other multi-view system, {'; '.join(sentences)}."
     if gaps[worst] < -COMPARABLE:
@@ -155,7 +153,7 @@ def good_untuned(tables: Tables, paper: Paper) -> Told:
     return unless_few_sets(len(untuned), (HOLDS if full else IN_PART if half else FAILS, text))
 
 
-def revised_scores_higher(tables: Tables, paper: Paper) -> Told:
+def revised_scores_higher(tables: Tables, paper: Paper) -> Judgement:
     """Count on how many sets SGF and DGF gained NMI since 2019."""
     gains = {
         name: {
@@ -173,7 +171,7 @@ def revised_scores_higher(tables: Tables, paper: Paper) -> Told:
         low, high = (pick(found, key=found.__getitem__) for pick in (min, max))
         sentences.append(
             f"{system_title(paper, name)} has a higher NMI than "
-            f"{system_title(paper, paper.systems[name].revises)} on {of(up, len(found), 'set')}; the "
+            f"{system_title(paper, paper.systems[name].revises)} on {counted_of(up, len(found), 'set')}; the "
             f"difference is {signed(found[low])} ({set_title(paper, low)}) to {signed(found[high])} points "
             f"({set_title(paper, high)})."
         )
@@ -185,7 +183,7 @@ def _gained(row: Row) -> bool:
     return row.get("NMI_gain") is not None
 
 
-def fewer_neighbors(tables: Tables, paper: Paper) -> Told:
+def fewer_neighbors(tables: Tables, paper: Paper) -> Judgement:
     """Compare the paper's number of neighbours with the other one, without tuning."""
     k = paper.experiments.arguments["n_neighbors"]
     found = {(row["system"], row["set"], row["n_neighbors"]): row.get("NMI") for row in tables["no-tuning"]}
@@ -200,7 +198,7 @@ def fewer_neighbors(tables: Tables, paper: Paper) -> Told:
     better = sum(gain > AS_PRINTED for gain in gains.values())
     low, high = (pick(gains, key=gains.__getitem__) for pick in (min, max))
     text = (
-        f"NMI with k = {k} is above that with k = {many} in {of(better, len(gains), 'case')}; the difference "
+        f"NMI with k = {k} is above that with k = {many} in {counted_of(better, len(gains), 'case')}; the difference "
         f"is {signed(mean(gains.values()))} points on average, from {signed(gains[low])} ({on(paper, *low)}) "
         f"to {signed(gains[high])} ({on(paper, *high)})."
     )

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from statistics import median
 
+from ..words import between, counted_of, listed, percent
 from .definitions import Paper
 from .rows import Row, set_title, system_title
-from .wording import (
+from .verdicts import (
     FAILS,
     HOLDS,
     IN_PART,
+    Judgement,
     Tables,
-    Told,
-    between,
     cells,
-    listed,
     nothing,
-    of,
     on,
     own_systems,
-    percent,
     single_view,
     unless_few_sets,
 )
@@ -34,7 +31,7 @@ GENERALLY = 2 / 3  # of all comparisons
 FEWEST_RIVALS = 3  # to be among the two fastest of fewer is no feat
 
 
-def growth(tables: Tables, paper: Paper) -> Told:
+def growth(tables: Tables, paper: Paper) -> Judgement:
     """Compare the fitted exponents with those of the paper."""
     fitted = {row["factor"]: row for row in tables["complexity"] if row.get("exponent") is not None}
     if not fitted:
@@ -57,25 +54,25 @@ def growth(tables: Tables, paper: Paper) -> Told:
     return HOLDS if all(same) else IN_PART if any(same) else FAILS, text
 
 
-def fusion_is_small_part(tables: Tables, paper: Paper) -> Told:
+def fusion_is_small_part(tables: Tables, paper: Paper) -> Judgement:
     """Look at the share of graph learning in the time of SGF and DGF."""
     shares = {
-        (row["system"], row["set"]): row["stages"]["fusion"]
+        (row["system"], row["set"]): row["stages"]["fuse"]
         for row in tables["times"]
-        if row["system"] in own_systems(paper) and "fusion" in (row.get("stages") or {})
+        if row["system"] in own_systems(paper) and "fuse" in (row.get("stages") or {})
     }
     if not shares:
         return nothing("SGF and DGF")
     most = max(shares, key=shares.__getitem__)
     text = (
-        f"Graph learning takes {between(percent(min(shares.values())), percent(shares[most]))} of the time "
+        f"Graph learning takes {between(percent(min(shares.values())), percent(shares[most], None))} of the time "
         f"of a fit, {percent(median(shares.values()))} in the median; most with {on(paper, *most)}."
     )
     small = [share < SMALL_PART for share in shares.values()]
     return HOLDS if all(small) else IN_PART if sum(small) > len(small) / 2 else FAILS, text
 
 
-def among_the_fastest(tables: Tables, paper: Paper) -> Told:
+def among_the_fastest(tables: Tables, paper: Paper) -> Judgement:
     """Rank SGF and DGF by time among the systems that combine views."""
     alone = single_view(paper)
     found = {
@@ -96,7 +93,7 @@ def among_the_fastest(tables: Tables, paper: Paper) -> Told:
     told = []
     for name in own:
         won = [is_front for (who, _), is_front in front.items() if who == name]
-        told.append(f"{system_title(paper, name)} on {of(sum(won), len(won), 'set')}")
+        told.append(f"{system_title(paper, name)} on {counted_of(sum(won), len(won), 'set')}")
     text = f"Among the two fastest multi-view systems: {listed(told)}."
     behind = {key: ratio for key, ratio in ratios.items() if not front[key]}
     if behind:
@@ -112,7 +109,7 @@ def among_the_fastest(tables: Tables, paper: Paper) -> Told:
     )
 
 
-def revised_is_faster(tables: Tables, paper: Paper) -> Told:
+def revised_is_faster(tables: Tables, paper: Paper) -> Judgement:
     """Compare the times of SGF and DGF with those of their versions of 2019."""
     ratios = {
         (name, data): times[name] / times[paper.systems[name].revises]
@@ -127,13 +124,13 @@ def revised_is_faster(tables: Tables, paper: Paper) -> Told:
     low, high = (pick(ratios, key=ratios.__getitem__) for pick in (min, max))
     text = (
         f"Beside the times of 2019, {faster} of {len(ratios)} are shorter, {slower} longer, and "
-        f"{len(ratios) - faster - slower} within {percent(SAME_TIME)}: {ratios[low]:.2f} ({on(paper, *low)}) "
+        f"{len(ratios) - faster - slower} within {percent(SAME_TIME, None)}: {ratios[low]:.2f} ({on(paper, *low)}) "
         f"to {ratios[high]:.2f} times as long ({on(paper, *high)})."
     )
     return HOLDS if faster == len(ratios) else IN_PART if faster > slower else FAILS, text
 
 
-def larger_eigengap(tables: Tables, paper: Paper) -> Told:
+def larger_eigengap(tables: Tables, paper: Paper) -> Judgement:
     """Compare every learned graph with every view of its set: eigengap, and time of the eigen-solve."""
     own = own_systems(paper)
     rows = [row for row in tables["eigengaps"] if row.get("eigengap") is not None]
@@ -150,7 +147,7 @@ def larger_eigengap(tables: Tables, paper: Paper) -> Told:
     faster = sum(learned["seconds"] < view["seconds"] * (1 - SAME_TIME) for learned, view in timed)
     text = f"The learned graph has a larger eigengap than a view's in {larger} of {len(pairs)} comparisons"
     if timed:
-        gain = percent(SAME_TIME)
+        gain = percent(SAME_TIME, None)
         text += f", and its eigen-solve is faster, by more than {gain}, in {faster} of {len(timed)}"
     if len(timed) < len(pairs):
         short = len(pairs) - len(timed)
@@ -171,4 +168,4 @@ def _above_all_views(rows: list[Row], own: list[str], paper: Paper) -> str:
     won = [set_title(paper, data) for data, row in best.items() if row["graph"] in own]
     if not won:
         return "On no set has a learned graph the largest one of all."
-    return f"It is the largest one of all on {of(len(won), len(best), 'set')} ({listed(won)})."
+    return f"It is the largest one of all on {counted_of(len(won), len(best), 'set')} ({listed(won)})."

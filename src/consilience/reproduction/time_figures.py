@@ -17,6 +17,7 @@ from ..inspection.drawing import (
     PURPLE,
     SKY,
     VERMILION,
+    YELLOW,
     list_on_y,
     log_axis,
     plain,
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 # Stages of a fit in their order, and how to call them; the fusion is the one to look at.
 STAGES = {
     "prepare": ("checking the data", PALE),
-    "neighbors": ("neighbours", SKY),
-    "graph": ("view graphs", BLUE),
-    "fusion": ("graph learning", VERMILION),
+    "search": ("neighbours", SKY),
+    "connect": ("shared edges", BLUE),
+    "weigh": ("edge weights", YELLOW),
+    "fuse": ("graph learning", VERMILION),
     "sparsify": ("sparsifying", GREY),
-    "spectral": ("eigenvectors", ORANGE),
-    "labels": ("k-means", GREEN),
+    "embed": ("eigenvectors", ORANGE),
+    "label": ("k-means", GREEN),
 }
 _OTHER = PURPLE
 SMALLEST_GAP = 1e-6  # below it an eigengap is rounding: drawn there, on a logarithmic axis
@@ -71,7 +73,7 @@ def _stages(rows: Sequence[Row], paper: Paper) -> Figure | None:
         panel.barh(range(len(own)), widths, left=left, height=0.78, color=colour, label=name)
         left += widths
     for y, row in enumerate(own):
-        share = row["stages"].get("fusion")
+        share = row["stages"].get("fuse")
         if share is not None:
             panel.text(101, y, f"{100 * share:.1f} %", va="center", color=VERMILION, fontsize=7.5)
     names = [f"{set_title(paper, row['set'])}  {system_title(paper, row['system'])}" for row in own]

@@ -18,18 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import metrics, threads
-from ..cluster import MCGC, MVGL, RMSC, SharedViews, systems
-from ..cluster.spectral import spectral_embedding
+from .. import metrics
+from ..engines import get_engine, threads
 from ..fusion import Schedule, learn_consistent_graph, pose
-from ..graph import knn_graph
-from ..neighbors import as_space
+from ..models import MCGC, MVGL, RMSC, SharedViews, systems
+from ..models.fusion import GraphFusion
+from ..models.systems.labelling import relabel
+from ..models.systems.view_graphs import view_graph
+from ..stages.embed import spectral_embedding
+from ..stages.label import KMeansLabels
+from ..stages.prepare import prepare
 from ..views import Views
+from .data_sets import load_set
 from .definitions import load_paper
-from .finding import load_set
 from .store import Work
 
-SCORES = {"NMI": metrics.nmi, "ACC": metrics.accuracy, "ARI": metrics.ari, "purity": metrics.purity}
+SCORES = {
+    "NMI": metrics.nmi,
+    "ACC": metrics.clustering_accuracy,
+    "ARI": metrics.ari,
+    "purity": metrics.purity,
+}
 FAILURES = (ValueError, MemoryError, np.linalg.LinAlgError)  # a cell of the table, not the end of it
 LEARN_ONCE = (MCGC, MVGL, RMSC)
 _LONG = 3.0  # seconds after which a fit is timed once
@@ -99,7 +108,7 @@ def fits(
         try:
             for seed, labels in _labels(model, loaded, seeds):
                 scores = {name: 100 * float(score(loaded.truth, labels)) for name, score in SCORES.items()}
-                rows.append({**point, "seed": seed, **scores, **_told_of(model)})
+                rows.append({**point, "seed": seed, **scores, **_facts_of(model)})
         except FAILURES as error:
             rows.append({**point, "reason": _one_line(error)})
     return rows
@@ -110,7 +119,11 @@ def _one_line(error: BaseException) -> str:
 
 
 def _system(name: str, loaded: Loaded, arguments: Mapping[str, Any]) -> Any:
-    return systems()[name](n_clusters=loaded.n_classes, metric=loaded.metric, **arguments)
+    """Return a system with some arguments; `n_init` are the restarts of its k-means."""
+    given = dict(arguments)
+    if "n_init" in given:
+        given["assign_labels"] = KMeansLabels(n_init=given.pop("n_init"))
+    return systems()[name](n_clusters=loaded.n_classes, metric=loaded.metric, **given)
 
 
 def _labels(model: Any, loaded: Loaded, seeds: Sequence[int]) -> Iterator[tuple[int, NDArray[np.intp]]]:
@@ -122,21 +135,20 @@ def _labels(model: Any, loaded: Loaded, seeds: Sequence[int]) -> Iterator[tuple[
         if number == 0 or not isinstance(model, LEARN_ONCE):
             yield seed, model.set_params(random_state=seed).fit(loaded.shared).labels_
         else:
-            yield seed, model._labels(np.random.RandomState(seed))
+            yield seed, relabel(model, seed)
 
 
-def _told_of(model: Any) -> dict[str, Any]:
-    """Return what a model tells of itself beside its labels."""
-    told: dict[str, Any] = {}
-    if hasattr(model, "n_iter_"):
-        told["rounds"] = int(model.n_iter_)
-    if hasattr(model, "fusion_"):  # SGF and DGF
-        told["scales"] = model.view_scales_.tolist()
-        told["contributions"] = model.view_contributions_.tolist()
-        # None for a view left out: JSON has no NaN.
-        shares = model.inconsistent_shares_.tolist()
-        told["inconsistent"] = [None if np.isnan(share) else share for share in shares]
-    return told
+def _facts_of(model: Any) -> dict[str, Any]:
+    """Return what SGF and DGF say about rounds and views."""
+    if not (isinstance(model, GraphFusion) and hasattr(model, "fusion_")):
+        return {}
+    shares = model.views_.inconsistent_share.tolist()
+    return {
+        "rounds": model.n_iter_,
+        "scales": model.view_scales_.tolist(),
+        "contributions": model.view_contributions_.tolist(),
+        "inconsistent": [None if np.isnan(share) else share for share in shares],  # JSON has no NaN
+    }
 
 
 def times(
@@ -202,11 +214,12 @@ def complexity(
 ) -> dict[str, Any]:
     """Time the fusion alone, of v views on k n edges with random weights, for a fixed number of rounds."""
     weights = np.random.default_rng(0).random((v, k * n))
-    schedule = Schedule(tol=0.0, max_iter=n_rounds)
+    schedule, engine = Schedule(tol=0.0, max_iter=n_rounds), get_engine("numba")
     seconds = []
     for _ in range(n_repeats + 1):
         began = time.perf_counter()
-        learn_consistent_graph(pose(weights, beta=point["beta"], gamma=point["gamma"]), schedule)
+        problem = pose(weights, beta=point["beta"], gamma=point["gamma"], engine=engine)
+        learn_consistent_graph(problem, schedule, engine)
         seconds.append(time.perf_counter() - began)
     return {"seconds": seconds[1:]}
 
@@ -262,9 +275,10 @@ def eigengaps(
     """Return eigengap and time of the eigen-solve, for the graph of each view and for the learned ones."""
     loaded = lab.load(data)
     k = int(arguments["n_neighbors"])
+    engine = get_engine("numba")
+    views = prepare(loaded.views, (loaded.metric,) * loaded.views.n_views, "none", engine=engine)
     graphs = {
-        f"view {name}": knn_graph(as_space(array, loaded.metric, name=name), k)
-        for name, array in loaded.views.items()
+        f"view {name}": view_graph(i, views, k, "exact", engine=engine) for i, name in enumerate(views.names)
     }
     for system in ("SGF", "DGF"):
         graphs[system] = (

@@ -250,9 +250,7 @@ class StageCheckpoint:
             warn(Advice(*parts), _WARNINGS.get(kind, UserWarning))
         return value, record.seconds
 
-    def keep(
-        self, value: Any, seconds: float, done_with: Sequence[str], inside: str | None = None
-    ) -> None:
+    def keep(self, value: Any, seconds: float, done_with: Sequence[str], inside: str | None = None) -> None:
         """Write what the stage returned; see `Checkpoints.write`."""
         warned = kept_so_far()[self._n_warned :]
         record = {

@@ -124,9 +124,7 @@ class Run:
                 break
         return state
 
-    def _round(
-        self, name: str, number: int, work: Callable[[], tuple[Value, bool]]
-    ) -> tuple[Value, bool]:
+    def _round(self, name: str, number: int, work: Callable[[], tuple[Value, bool]]) -> tuple[Value, bool]:
         """Run a round of a loop: the stages inside it have checkpoints of their own until it ends."""
         outer, here = self._scope, ".".join((*self._scope, f"{name}.{number}"))
         inside = sum(self.progress.seconds.values())
@@ -152,7 +150,7 @@ class Run:
             if checkpoint.is_behind:
                 value, took = checkpoint.restore()
                 self.progress.skip(name, detail, took)
-                return self._on_engine(value)  # type: ignore[no-any-return]
+                return self._on_engine(value)
         with self.progress.stage(name, detail):
             began = time.perf_counter()
             value = work()

@@ -7,15 +7,15 @@ when it is read, by whichever engine goes on.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 
 
-def handle_field(**options: Any) -> Any:
-    """Return a dataclass field that holds a handle of an engine, or a tuple of such; not shown by `repr`."""
-    return dataclasses.field(repr=False, metadata={"handle": True}, **options)
+HANDLE: Mapping[str, bool] = MappingProxyType({"handle": True})
+"""Metadata of a dataclass field that holds a handle of an engine, or a tuple of such."""
 
 
 def map_handles(value: Value, function: Callable[[Any], Any]) -> Value:
@@ -26,12 +26,12 @@ def map_handles(value: Value, function: Callable[[Any], Any]) -> Value:
     >>> @dataclasses.dataclass(frozen=True)
     ... class Found:
     ...     count: int
-    ...     rows: list = handle_field()
+    ...     rows: list = dataclasses.field(metadata=HANDLE)
     >>> map_handles(Found(1, [3]), sum).rows
     3
     """
     if isinstance(value, tuple):
-        return type(value)(map_handles(one, function) for one in value)  # type: ignore[return-value]
+        return type(value)(map_handles(one, function) for one in value)
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     changed = {}

@@ -17,7 +17,7 @@ from ..engines.results import Neighbors, SearchReport
 from ..io.stored import stored
 from ..run.advice import Advice, Setting
 from ..run.caller_warnings import warn
-from ..run.handles import handle_field
+from ..run.handles import HANDLE
 from .prepare import PreparedViews
 
 logger = logging.getLogger(__name__)
@@ -70,10 +70,10 @@ class ViewSelection:
 
     kept: Bools
     weights: NDArray[np.float64]
-    trust: Any | None = handle_field()
+    trust: Any | None = field(repr=False, metadata=HANDLE)
     only_for: Bools
     orphans: Bools = field(repr=False)
-    lists: tuple[Any, ...] = handle_field()
+    lists: tuple[Any, ...] = field(repr=False, metadata=HANDLE)
     agreement: Agreement | None = None
     reliability: ViewReliability | None = None
     reports: tuple[SearchReport, ...] = ()
@@ -165,9 +165,7 @@ def _warn_about(
     dropped = ~kept & ~is_copy
     if (dropped & (reliability.groups < 0)).any():
         warn(_left_out(names[dropped & (reliability.groups < 0)].tolist(), n_orphans))
-    groups = [
-        names[reliability.groups == group].tolist() for group in range(reliability.groups.max() + 1)
-    ]
+    groups = [names[reliability.groups == group].tolist() for group in range(reliability.groups.max() + 1)]
     if len(groups) > 1:
         listed = "; ".join(", ".join(map(repr, group)) for group in groups)
         chosen = names[kept & (reliability.groups >= 0)].tolist()

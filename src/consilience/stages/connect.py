@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..engines import Engine
 from ..engines.results import Neighbors
 from ..io.stored import stored
-from ..run.handles import handle_field
+from ..run.handles import HANDLE
 from .agree import ViewSelection
 from .prepare import PreparedViews
 
@@ -19,7 +19,7 @@ from .prepare import PreparedViews
 class SharedEdges:
     """The edges that the kept views share, and who judges which of them; and their number."""
 
-    handle: Any = handle_field()
+    handle: Any = field(repr=False, metadata=HANDLE)
     n_edges: int = 0
 
 

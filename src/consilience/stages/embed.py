@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..engines.results import Spectrum
 from ..io.stored import stored
 from ..run.advice import Advice, Setting
 from ..run.caller_warnings import warn
-from ..run.handles import handle_field
+from ..run.handles import HANDLE
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class SpectralEmbedding:
         Number of connected components (isolated samples not counted) and of isolated samples.
     """
 
-    vectors: Any = handle_field()
+    vectors: Any = field(repr=False, metadata=HANDLE)
     eigenvalues: FloatArray
     residuals: FloatArray
     n_connected: int

@@ -66,7 +66,9 @@ def require_memory(size: FitSize, who: str) -> None:
         what = f"{memory_size(needed.peak)} of memory (libraries and data included), more than the limit of "
         raise MemoryError(_refusal(size, who, needed, what + memory_size(limit), Bound(limit)))
     if free is not None and needed.added > SHARE * free:
-        what = f"{memory_size(needed.added)} of memory in addition to the data, and {memory_size(free)} are free"
+        what = (
+            f"{memory_size(needed.added)} of memory in addition to the data, and {memory_size(free)} are free"
+        )
         bound = Bound(SHARE * free, needed.libraries + needed.input)
         raise MemoryError(_refusal(size, who, needed, what, bound))
 

@@ -127,7 +127,9 @@ class FitSize:
     @property
     def may_search_some(self) -> bool:
         """Whether they may be found approximately."""
-        return self.search == "approximate" or (self.search == "auto" and self.n_samples >= FEWEST_TO_APPROXIMATE)
+        return self.search == "approximate" or (
+            self.search == "auto" and self.n_samples >= FEWEST_TO_APPROXIMATE
+        )
 
     @property
     def n_kept(self) -> int:

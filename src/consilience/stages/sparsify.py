@@ -20,13 +20,13 @@ there are no such samples: nothing changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..engines import Engine
 from ..fusion.edge_fusion import Fused
 from ..io.stored import stored
-from ..run.handles import handle_field
+from ..run.handles import HANDLE
 from .connect import SharedEdges
 from .prepare import PreparedViews
 
@@ -36,7 +36,7 @@ from .prepare import PreparedViews
 class UnifiedGraph:
     """The unified graph: symmetric, sparse."""
 
-    handle: Any = handle_field()
+    handle: Any = field(repr=False, metadata=HANDLE)
 
 
 def sparsify(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..engines import Engine
@@ -11,7 +11,7 @@ from ..engines.results import Neighbors, Vector
 from ..fusion.edge_fusion import EdgeFusion
 from ..graphs import EdgeKernel
 from ..io.stored import stored
-from ..run.handles import handle_field
+from ..run.handles import HANDLE
 from .agree import ViewSelection
 from .connect import SharedEdges
 from .prepare import PreparedViews
@@ -32,7 +32,7 @@ class EdgeWeights:
         What each view's weights are divided by, so that views can be compared.
     """
 
-    weights: Any = handle_field()
+    weights: Any = field(repr=False, metadata=HANDLE)
     kernels: tuple[EdgeKernel, ...]
     units: Vector
 

@@ -110,7 +110,9 @@ def _asked_of(data: Any, use_rep: Any) -> dict[str, str | None]:
         )
     for name in use_rep:
         if name not in names:
-            raise ValueError(f"use_rep names the modality {name!r}; the modalities are {listed(map(repr, names))}")
+            raise ValueError(
+                f"use_rep names the modality {name!r}; the modalities are {listed(map(repr, names))}"
+            )
     return {name: use_rep.get(name) for name in names}
 
 

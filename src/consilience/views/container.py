@@ -153,7 +153,9 @@ class Views:
                 raise ValueError(f"no view has the column {id_column!r} that id_column names")
         for name, declared in ({} if kinds is None else dict(kinds)).items():
             if name not in self.names:
-                raise ValueError(f"kinds names the view {name!r}; the views are {listed(map(repr, self.names))}")
+                raise ValueError(
+                    f"kinds names the view {name!r}; the views are {listed(map(repr, self.names))}"
+                )
             tables[self.names.index(name)].declare(declared)
         self._take_tables(tables, ids, mask, pairwise, join, None if given is None else given.mask)
 

@@ -152,7 +152,9 @@ class PerView(TransformerMixin, BaseEstimator):
             chosen = {name: self.transformer for name, square in free if not square}
         for name, one in chosen.items():
             if name not in views.names:
-                raise ValueError(f"transformer names the view {name!r}; the views are {listed(map(repr, views.names))}.")
+                raise ValueError(
+                    f"transformer names the view {name!r}; the views are {listed(map(repr, views.names))}."
+                )
             if isinstance(one, str) and one in WORDS:
                 continue
             if not hasattr(one, "fit") or not hasattr(one, "transform"):

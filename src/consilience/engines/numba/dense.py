@@ -66,9 +66,7 @@ def shrink_round(
     argument, now = dual
     residual, gap, l1_norm = np.zeros((3, n))
     threads.for_ranges(
-        lambda a, b: dense_kernels.update_copy(
-            a, b, transitions, argument, now, steps, len(views), gap
-        ),
+        lambda a, b: dense_kernels.update_copy(a, b, transitions, argument, now, steps, len(views), gap),
         n,
         grain=64,
     )

@@ -46,9 +46,7 @@ def apply(kernel: EdgeKernel, values: Floats, seen: Seen | None = None, out: Flo
     return result
 
 
-def weigh(
-    edges: EdgeSet, n_views: int, parts: Iterable[tuple[Floats, EdgeKernel]], double: bool
-) -> Floats:
+def weigh(edges: EdgeSet, n_views: int, parts: Iterable[tuple[Floats, EdgeKernel]], double: bool) -> Floats:
     """Return the weights of all views, in single precision if they are many and `double` is not asked for."""
     many = n_views * edges.n_edges > MANY_VALUES
     precision = np.float32 if many and not double else np.float64

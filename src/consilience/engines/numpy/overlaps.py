@@ -46,9 +46,7 @@ def _edge_pairs(neighbors: list[set[int]], member: set[int]) -> Vector:
     return np.array([n, back, same_start, same_end, chained, apart], dtype=np.float64)
 
 
-def confirmed_rates(
-    views: Sets, mask: Mask | None, votes: Matrix, expected: Matrix, units: Vector
-) -> Matrix:
+def confirmed_rates(views: Sets, mask: Mask | None, votes: Matrix, expected: Matrix, units: Vector) -> Matrix:
     """Return how far each row of each view is confirmed by others; see `Engine.row_trust`."""
     v, n = len(views), len(views[0])
     seen = np.ones((n, v), dtype=bool) if mask is None else mask

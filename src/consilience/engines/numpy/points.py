@@ -45,7 +45,9 @@ def place(space: Space) -> Points:
         if sparse.issparse(matrix):
             return GraphPoints(matrix.toarray(), matrix.toarray() > 0, "similarity", 0.0)
         power = 2 if space.metric == "precomputed_distance" else 1
-        return PlainPoints(np.asarray(matrix, dtype=np.float64), lambda rows, _: rows**power, space.kind, True)
+        return PlainPoints(
+            np.asarray(matrix, dtype=np.float64), lambda rows, _: rows**power, space.kind, True
+        )
     check_features(space)
     rows = space.scaling(space.rows)
     check_range(rows, space.metric, space.name)
@@ -328,7 +330,9 @@ class GraphPoints:
         """Say whether all pairs of samples are given the same value."""
         off = ~np.eye(len(self.matrix), dtype=bool)
         values = self.matrix[self.joined]
-        return len(values) == 0 or (bool(self.joined[off].all()) and bool(np.ptp(values) <= 1e-12 * values.max()))
+        return len(values) == 0 or (
+            bool(self.joined[off].all()) and bool(np.ptp(values) <= 1e-12 * values.max())
+        )
 
     def reordered(self, order: NDArray[np.intp]) -> GraphPoints:
         """Return the points of the same samples in another order."""

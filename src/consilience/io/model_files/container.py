@@ -107,7 +107,9 @@ class ModelFile:
         total = sum(self._sizes.values())
         if limit is not None and total > limit:
             why = "are free" if max_bytes is None else "max_bytes allows"
-            raise ModelFileError(f"it holds {memory_size(total)}, more than the {memory_size(limit)} that {why}")
+            raise ModelFileError(
+                f"it holds {memory_size(total)}, more than the {memory_size(limit)} that {why}"
+            )
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def _text(self, name: str) -> bytes:

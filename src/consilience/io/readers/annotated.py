@@ -83,7 +83,9 @@ def _examine(h5py: Any, source: Source) -> None:
             group = groups.pop()
             address = h5py.h5o.get_info(group.id).addr
             if address in met:
-                raise FileError(f"{source.file}: its group {value_text(group.name)} is met twice; save it again")
+                raise FileError(
+                    f"{source.file}: its group {value_text(group.name)} is met twice; save it again"
+                )
             met.add(address)
             for name in group:
                 place = f"{source.file}, {group.name.rstrip('/')}/{name}"

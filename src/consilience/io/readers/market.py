@@ -72,7 +72,9 @@ def _read_header(stream: Any, source: Source) -> _Header:
     words = stream.readline().lower().split()
     wrong = [word for word, known in zip(words, _WORDS, strict=False) if word not in known]
     if wrong or len(words) != len(_WORDS):
-        said = f"{value_text(wrong[0])} is unknown" if wrong else f"{len(words)} words instead of {len(_WORDS)}"
+        said = (
+            f"{value_text(wrong[0])} is unknown" if wrong else f"{len(words)} words instead of {len(_WORDS)}"
+        )
         raise FileError(f"{source.file}, line 1: the header is damaged ({said}); get the file again")
     if words[3] == "complex":
         raise FileError(

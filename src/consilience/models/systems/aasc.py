@@ -307,7 +307,9 @@ class AASC(MultiviewClusterer):
         neighbors = run.each("search", search, names, views, k, self.neighbor_search, False)
         graphs = run.stage("weigh", graphs_on_all_edges, neighbors, views)
         found = run.stage("learn", aggregate_affinities, graphs, c, random_state=run.random_state)
-        self.labels_ = run.stage("label", label_rows, found.f, settings, run.random_state)
+        self.labels_ = run.stage(
+            "label", label_rows, found.f, settings.n_clusters, settings.assigner, run.random_state
+        )
         self.graph_ = found.graph
         self.embedding_ = found.f
         self.eigenvalues_ = found.eigenvalues[-1]

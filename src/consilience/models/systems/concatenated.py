@@ -137,7 +137,9 @@ class ConcatenatedSpectral(MultiviewClusterer):
         )
         self.eigenvalues_ = found.eigenvalues
         self.embedding_ = unit_rows(run.engine.fetch(found.vectors))
-        self.labels_ = run.stage("label", label_rows, self.embedding_, settings, run.random_state)
+        self.labels_ = run.stage(
+            "label", label_rows, self.embedding_, settings.n_clusters, settings.assigner, run.random_state
+        )
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         return tuple(PlannedStage(name) for name in ("prepare", "search", "embed", "label"))

@@ -222,7 +222,9 @@ class CoReg(MultiviewClusterer):
         )
         together = sparse.csr_array(sum(graphs[1:], start=graphs[0]))
         self.embedding_ = unit_rows(without_rounding(found.centroid, together))
-        self.labels_ = run.stage("label", label_rows, self.embedding_, settings, run.random_state)
+        self.labels_ = run.stage(
+            "label", label_rows, self.embedding_, settings.n_clusters, settings.assigner, run.random_state
+        )
         self.view_embeddings_ = found.view_embeddings
         self.history_ = found.view_objectives.sum(axis=1)
         self.n_iter_ = len(self.history_)

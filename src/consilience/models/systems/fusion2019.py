@@ -264,14 +264,15 @@ class GraphFusion2019(MultiviewClusterer):
         k = settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
-        neighbors = run.each(
-            "search", search, names, views, self._n_listed(k), self.neighbor_search, False
-        )
+        neighbors = run.each("search", search, names, views, self._n_listed(k), self.neighbor_search, False)
         edges, weights = run.stage("weigh", self._weigh, neighbors, views)
         fused = run.stage("fuse", self._fuse, weights)
         similarity = self._similarity(fused.fused, views.n_samples)
         graph = run.stage(
-            "sparsify", lambda *parts, engine: engine.sparsify(*map(engine.adopt, parts), k), edges, similarity
+            "sparsify",
+            lambda *parts, engine: engine.sparsify(*map(engine.adopt, parts), k),
+            edges,
+            similarity,
         )
         clusters = cluster_graph(
             graph, views.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
@@ -283,16 +284,16 @@ class GraphFusion2019(MultiviewClusterer):
         self.inconsistent_ = views.expand((weights - fused.consistent).T, np.nan)
         self.history_, self.n_iter_, self.converged_ = fused.objective, fused.n_iter, fused.converged
 
-    def _weigh(self, neighbors: Sequence[Any], views: PreparedViews, *, engine: Engine) -> tuple[EdgeSet, Floats]:
+    def _weigh(
+        self, neighbors: Sequence[Any], views: PreparedViews, *, engine: Engine
+    ) -> tuple[EdgeSet, Floats]:
         """Return the edges that the views share, and what each view brings onto them (v, n_edges)."""
         edges, choices = unite_choices([engine.fetch(one.lists) for one in neighbors])
         weights = np.stack([self._edge_weights(i, views, edges, engine) for i in range(len(views))])
         return edges, weights * choices if self._counts_choices else weights
 
     def _fuse(self, weights: Floats, *, engine: Engine) -> EarlyFusion:
-        result = fuse_2019(
-            weights, beta=self.beta, gamma=self.gamma, max_iter=self.max_iter, engine=engine
-        )
+        result = fuse_2019(weights, beta=self.beta, gamma=self.gamma, max_iter=self.max_iter, engine=engine)
         if not result.converged:
             warn(
                 f"The fusion stopped at its cap of {self.max_iter} rounds, with the objective at "

@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ...engines import Engine
+from ...engines import Engine, get_engine
 from ...run.caller_warnings import warn
 from ...stages.embed import SpectralEmbedding
-from ...stages.label import KMeansLabels, canonical_labels, warn_if_empty
-from ..settings import Settings
+from ...stages.label import KMeansLabels, LabelAssigner, canonical_labels, resolve_assigner, warn_if_empty
+from ..base import MultiviewClusterer
 
 _NOTHING = 1e-6  # of a component's part in an embedding, 0 or 1 but for rounding: what counts as 0
 
 
 def label_rows(
     rows: NDArray[np.float64],
-    settings: Settings,
+    n_clusters: int,
+    assigner: LabelAssigner,
     random_state: np.random.RandomState,
     unit: bool = False,
     *,
@@ -32,8 +33,10 @@ def label_rows(
     ----------
     rows : ndarray of shape (n, c)
         The embedding. Rows of zeros go to the nearest centre.
-    settings : Settings
-        The number of clusters, and the k-means of the system.
+    n_clusters : int
+        Number of clusters.
+    assigner : KMeansLabels
+        The k-means of the system.
     random_state : RandomState
         Draws the starting centres.
     unit : bool, default=False
@@ -41,13 +44,26 @@ def label_rows(
     engine : Engine
         Who clusters.
     """
-    assert isinstance(settings.assigner, KMeansLabels)
+    assert isinstance(assigner, KMeansLabels)
     none = np.empty(0)
     embedding = SpectralEmbedding(engine.adopt(rows), none, none, 1, 0)
-    found = settings.assigner.assign(embedding, settings.n_clusters, random_state, engine, unit)
+    found = assigner.assign(embedding, n_clusters, random_state, engine, unit)
     labels = canonical_labels(found)
-    warn_if_empty(labels, settings.n_clusters)
+    warn_if_empty(labels, n_clusters)
     return labels
+
+
+def relabel(model: MultiviewClusterer, seed: int) -> NDArray[np.intp]:
+    """Return the labels that another seed gives, off the embedding that a system has learned.
+
+    For systems that read labels off rows of their own by k-means and learn these without chance, such as
+    RMSC, MVGL and MCGC: a fit with that seed would only learn the same again.
+    """
+    assigner = resolve_assigner(model.get_params(deep=False)["assign_labels"])
+    engine = get_engine(model.engine)
+    return label_rows(
+        model.embedding_, model.n_clusters_, assigner, np.random.RandomState(seed), engine=engine
+    )
 
 
 def without_rounding(vectors: Any, graph: sparse.csr_array) -> NDArray[np.float64]:

@@ -290,13 +290,13 @@ class MCGC(MultiviewClusterer):
         c, k = settings.n_clusters, settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
-        constrained = run.each(
-            "search", rank_constrained_graph, names, views, c, k, 30, self.neighbor_search
-        )
+        constrained = run.each("search", rank_constrained_graph, names, views, c, k, 30, self.neighbor_search)
         graphs = [one.graph for one in constrained]
         found = run.stage("learn", learn_consensus_graph, graphs, c, beta=float(self.beta))
         embedding = run.stage("embed", embed_components, found.graph, c, run.random_state)
-        self.labels_ = run.stage("label", label_rows, embedding.vectors, settings, run.random_state)
+        self.labels_ = run.stage(
+            "label", label_rows, embedding.vectors, settings.n_clusters, settings.assigner, run.random_state
+        )
         self.graph_, self.embedding_ = found.graph, embedding.vectors
         self.eigenvalues_ = embedding.eigenvalues
         self.view_embeddings_ = found.view_embeddings

@@ -19,6 +19,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ...engines import Engine, get_engine, threads
+from ...engines.protocol import Search
 from ...graphs import EdgeSet, symmetrize
 from ...spectra.eigenvectors import Eigenpairs, smallest_of_plain_laplacian
 from ...stages.prepare import PreparedViews
@@ -157,7 +158,7 @@ def rank_constrained_graph(
     n_clusters: int,
     k: int,
     max_iter: int = 60,
-    search: str = "exact",
+    search: Search = "exact",
     *,
     engine: Engine,
 ) -> RankConstrainedGraph:

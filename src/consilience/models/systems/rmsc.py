@@ -348,6 +348,8 @@ class RMSC(MultiviewClusterer):
         )
         self.eigenvalues_, vectors, self.graph_ = walk_embedding(found, settings.n_clusters)
         self.embedding_ = unit_rows(vectors)
-        self.labels_ = run.stage("label", label_rows, self.embedding_, settings, run.random_state)
+        self.labels_ = run.stage(
+            "label", label_rows, self.embedding_, settings.n_clusters, settings.assigner, run.random_state
+        )
         self.transitions_, self.stationary_ = found.transitions, found.stationary
         self.history_, self.n_iter_, self.converged_ = found.history, found.n_iter, found.converged

@@ -235,7 +235,9 @@ class SingleViewSpectral(MultiviewClusterer):
             held = run.engine.adopt(graph)
             embedding = run.stage("embed", embed, held, settings.n_clusters, state(seed))
             vectors = run.engine.fetch(embedding.vectors)
-            labels = run.stage("label", label_rows, vectors, settings, state(seed), True)
+            labels = run.stage(
+                "label", label_rows, vectors, settings.n_clusters, settings.assigner, state(seed), True
+            )
         return _ClusteredView(graph, unit_rows(vectors), embedding.eigenvalues, labels, warned)
 
     def _keep(self, found: _ClusteredView) -> None:

@@ -267,7 +267,9 @@ class WMSC(MultiviewClusterer):
             random_state=run.random_state,
         )
         self.embedding_ = unit_rows(found.vectors)
-        self.labels_ = run.stage("label", label_rows, self.embedding_, settings, run.random_state)
+        self.labels_ = run.stage(
+            "label", label_rows, self.embedding_, settings.n_clusters, settings.assigner, run.random_state
+        )
         self.graph_ = found.graph
         self.view_weights_ = views.expand(found.weights)
         self.eigenvalues_ = found.eigenvalues

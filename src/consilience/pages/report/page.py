@@ -17,7 +17,9 @@ def make_page(content: ReportContent, sections: Sequence[Section]) -> str:
     """Return the whole page."""
     shown = [one for one in sections if one.applies is None or one.applies(content)]
     body = joined(
-        element("a", f"Skip to: {shown[0].title}", href=f"#{shown[0].name}", class_="skip") if shown else None,
+        element("a", f"Skip to: {shown[0].title}", href=f"#{shown[0].name}", class_="skip")
+        if shown
+        else None,
         element("header", element("h1", content.title), _in_short(content, shown)),
         element(
             "p",

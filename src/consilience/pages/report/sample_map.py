@@ -98,7 +98,9 @@ def quotas(sizes: Index, most: int) -> list[int]:
     return shares.tolist()
 
 
-def bin_samples(labels: Index, sizes: Index, worst: NDArray[np.float64], most: int = MOST_BINS) -> list[Index]:
+def bin_samples(
+    labels: Index, sizes: Index, worst: NDArray[np.float64], most: int = MOST_BINS
+) -> list[Index]:
     """Divide samples into bins within clusters, the most contradicted first; one each if they are few."""
     n = len(labels)
     order = np.lexsort((-np.nan_to_num(worst, nan=-1.0), labels))

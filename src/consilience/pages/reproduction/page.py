@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..io.files import put_in_place
-from . import page_tables as show
-from .definitions import Paper, load_paper
-from .experiments import EXPERIMENTS
-from .findings import Finding
-from .markup import link, paragraph, picture, section, table, whole_page
-from .rows import Row
-from .score_claims import COMPARABLE
-from .wording import FAILS, HOLDS, IN_PART, UNKNOWN, Tables, listed
+from ...io.files import put_in_place
+from ...reproduction.claims import Finding
+from ...reproduction.definitions import Paper, load_paper
+from ...reproduction.experiments import EXPERIMENTS
+from ...reproduction.rows import Row
+from ...reproduction.score_claims import COMPARABLE
+from ...reproduction.verdicts import FAILS, HOLDS, IN_PART, UNKNOWN, Tables
+from ...words import listed
+from ..frame import whole_page
+from ..markup import Column, Markup, element, joined, link, picture, section, table
+from . import tables as show
 
+TITLE = "The paper's experiments, run again"
 PICTURES = ("pixels", "labels", "truth")  # columns that hold thousands of numbers: for JSON only
 _SIGNS = {HOLDS: ("✓", "holds"), IN_PART: ("◐", "part"), FAILS: ("✗", "fails"), UNKNOWN: ("?", "unknown")}
 _CAPTIONS = {
@@ -116,7 +118,7 @@ def write(
     figures_svg : mapping of str to str
         Their figures as SVG, by the names that `figures.draw` gives them; may be empty.
     findings : sequence of Finding
-        What `findings.write` found.
+        What `claims.judge` found.
     facts : mapping
         Versions, machine, threads, seeds, and whatever else belongs to how it was made; may be nested.
     missing : sequence of (str, str)
@@ -134,51 +136,53 @@ def write(
         "how": ("How it was made", _how(tables, facts)),
     }
     sections = {name: (title, content) for name, (title, content) in sections.items() if content}
-    links = [f"<a href='#{name}'>{escape(title)}</a>" for name, (title, _) in sections.items()]
-    parts = [
-        _banner(paper) if quick else "",
+    links = [joined(element("a", title, href=f"#{name}"), " ") for name, (title, _) in sections.items()]
+    body = joined(
+        element("h1", TITLE),
+        _banner(paper) if quick else None,
         _introduction(tables, paper),
-        f"<nav>{' '.join(links)}</nav>\n",
-        *(section(name, title, content) for name, (title, content) in sections.items()),
-    ]
-    content = whole_page("The paper's experiments, run again", parts)
+        element("nav", links, class_="contents"),
+        [section(name, title, content) for name, (title, content) in sections.items()],
+    )
+    content = whole_page(TITLE, body)
     with put_in_place(path) as scratch:
         scratch.write_text(content, encoding="utf-8")
 
 
-def _banner(paper: Paper) -> str:
+def _banner(paper: Paper) -> Markup:
     short = paper.experiments.quick
     side = len(short.exponents)
     text = f"Quick version: a {side} x {side} grid and {short.n_runs} seeds; not the paper's protocol"
-    return f"<p class='banner' role='note'>{escape(text)}</p>\n"
+    return element("p", text, class_="banner", role="note")
 
 
-def _introduction(tables: Tables, paper: Paper) -> str:
+def _introduction(tables: Tables, paper: Paper) -> Markup:
     names = {row["set"] for rows in tables.values() for row in rows if row.get("set") in paper.sets}
     used = [one for name, one in paper.sets.items() if name in names]
     printed = sum(one.in_paper for one in paper.sets.values())
     theirs, ours = ([one.title for one in used if one.in_paper == flag] for flag in (True, False))
-    listing = f" ({escape(listed(theirs, most=20))})" if theirs else ""
-    more = f", and on {escape(listed(ours, most=20))}, not in the paper" if ours else ""
-    return (
-        "<p>The tables and figures of Y. Liang, D. Huang, C.-D. Wang and P. S. Yu, <cite>Multi-view Graph "
-        "Learning by Joint Modeling of Consistency and Inconsistency</cite>, made anew with consilience: on "
-        f"{len(theirs)} of its {printed} data sets{listing}{more}. What is printed in the paper stands "
-        "beside our numbers, in grey.</p>\n"
+    listing = f" ({listed(theirs, 20)})" if theirs else ""
+    more = f", and on {listed(ours, 20)}, not in the paper" if ours else ""
+    return element(
+        "p",
+        "The tables and figures of Y. Liang, D. Huang, C.-D. Wang and P. S. Yu, ",
+        element("cite", "Multi-view Graph Learning by Joint Modeling of Consistency and Inconsistency"),
+        f", made anew with consilience: on {len(theirs)} of its {printed} data sets{listing}{more}. What is "
+        "printed in the paper stands next to our numbers, in grey.",
     )
 
 
-def _verdicts(findings: Sequence[Finding]) -> str:
+def _verdicts(findings: Sequence[Finding]) -> Markup:
     theirs, ours = ([one for one in findings if bool(one.where) == flag] for flag in (True, False))
     if not findings:
-        return ""
+        return Markup("")
     counts = [(sum(one.verdict == verdict for one in theirs), verdict) for verdict in _SIGNS]
     text = ", ".join(f"{count} {_in_plural(verdict, count)}" for count, verdict in counts if count)
-    parts = [paragraph(f"Of {len(theirs)} claims of the paper, {text}.")] if theirs else []
-    parts.append(_claims_table(theirs))
-    if ours:
-        parts += ["<h3>What else the numbers show</h3>\n", _claims_table(ours)]
-    return "".join(parts)
+    return joined(
+        element("p", f"Of {len(theirs)} claims of the paper, {text}.") if theirs else None,
+        _claims_table(theirs),
+        [element("h3", "What else the numbers show"), _claims_table(ours)] if ours else None,
+    )
 
 
 def _in_plural(verdict: str, count: int) -> str:
@@ -186,22 +190,28 @@ def _in_plural(verdict: str, count: int) -> str:
     return verdict if count == 1 else plural.get(verdict, verdict)
 
 
-def _claims_table(findings: Sequence[Finding]) -> str:
+def _claims_table(findings: Sequence[Finding]) -> Markup:
     rows = []
     for one in findings:
-        sign, css = _SIGNS[one.verdict]
-        where = f"<br><small>{escape(one.where)}</small>" if one.where else ""
-        verdict = f"<span class='verdict {css}'>{sign} {escape(one.verdict)}</span>"
-        text = re.sub(r"(?<!\w)-(?=\d)", "−", one.text)
-        rows.append([verdict, f"{escape(one.claim)}{where}", escape(text).replace(" %", "&nbsp;%")])
-    return table(["verdict", "claim", "what the numbers say"], rows, css="claims stacked")
+        sign, class_ = _SIGNS[one.verdict]
+        where = [element("br"), element("small", one.where)] if one.where else []
+        text = re.sub(r"(?<!\w)-(?=\d)", "−", one.text).replace(" %", "\u00a0%")
+        rows.append(
+            [
+                element("span", f"{sign} {one.verdict}", class_=f"verdict {class_}"),
+                joined(one.claim, *where),
+                joined(text),
+            ]
+        )
+    columns = [Column("verdict"), Column("claim"), Column("what the numbers say")]
+    return table(columns, rows, class_="claims stacked")
 
 
-def _experiments(tables: Tables, svg: Mapping[str, str], paper: Paper) -> dict[str, tuple[str, str]]:
+def _experiments(tables: Tables, svg: Mapping[str, str], paper: Paper) -> dict[str, tuple[str, Markup]]:
     """Return title and content of every experiment: results, how the method behaves, what it costs."""
 
-    def figure(*stems: str) -> str:
-        return "".join(picture(svg[stem], _CAPTIONS.get(stem, stem)) for stem in stems if stem in svg)
+    def figure(*stems: str) -> Markup:
+        return joined([picture(svg[stem], _CAPTIONS.get(stem, stem)) for stem in stems if stem in svg])
 
     def rows(name: str) -> Sequence[Row]:
         return tables.get(name, [])
@@ -224,38 +234,38 @@ def _experiments(tables: Tables, svg: Mapping[str, str], paper: Paper) -> dict[s
         "complexity": [figure("complexity"), show.complexity_table(rows("complexity"), paper)],
         "eigengaps": [figure("eigengaps"), show.eigengap_table(rows("eigengaps"), paper)],
     }
-    return {name: (EXPERIMENTS[name].title, "".join(parts)) for name, parts in contents.items()}
+    return {name: (EXPERIMENTS[name].title, joined(parts)) for name, parts in contents.items()}
 
 
-def _score_tables(rows: Sequence[Row], paper: Paper) -> str:
+def _score_tables(rows: Sequence[Row], paper: Paper) -> Markup:
     if not rows:
-        return ""
-    parts = [
-        paragraph(
-            "In percent: mean and standard deviation over the runs; the best of each row in bold. In grey "
-            "what the paper prints, and ours minus that; differences of more than "
-            f"{COMPARABLE:g} points are marked.",
-            "note",
-        )
+        return Markup("")
+    legend = element(
+        "p",
+        "In percent: mean and standard deviation over the runs; the best of each row in bold. In grey what the "
+        f"paper prints, and ours minus that; differences of more than {COMPARABLE:g} points are marked.",
+        class_="note",
+    )
+    by_metric = [
+        joined(element("h3", metric), show.score_table(rows, metric, paper))
+        for metric in paper.experiments.metrics
     ]
-    for metric in paper.experiments.metrics:
-        parts += [f"<h3>{escape(metric)}</h3>\n", show.score_table(rows, metric, paper)]
     chosen = show.chosen_parameters(rows, paper)
-    parts.append(show.failures(rows, paper))
-    if chosen:
-        parts += [
-            "<h3>Where these scores were found: the best point of the grid, by the labels</h3>\n",
-            chosen,
-        ]
-    return "".join(parts)
+    heading = "Where these scores were found: the best point of the grid, by the labels"
+    return joined(
+        legend,
+        by_metric,
+        show.failures(rows, paper),
+        [element("h3", heading), chosen] if chosen else None,
+    )
 
 
-def _how(tables: Tables, facts: Mapping[str, Any]) -> str:
+def _how(tables: Tables, facts: Mapping[str, Any]) -> Markup:
     absent = [one.title for name, one in EXPERIMENTS.items() if name not in tables]
-    rows = [[escape(name), _fact(value)] for name, value in _flattened(facts)]
+    rows: list[list[str]] = [[name, _fact(value)] for name, value in _flattened(facts)]
     if absent:
-        rows.append(["not run", escape(listed(absent, most=20))])
-    return table(["", ""], rows)
+        rows.append(["not run", listed(absent, 20)])
+    return table([Column(""), Column("")], rows, class_="stacked")
 
 
 def _flattened(facts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -266,7 +276,7 @@ def _flattened(facts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
             yield f"{before}{name}", value
 
 
-def _fact(value: Any) -> str:
+def _fact(value: Any) -> Markup:
     if isinstance(value, list | tuple):
-        return escape(", ".join(str(one) for one in value))
+        return joined(", ".join(str(one) for one in value))
     return link(str(value))

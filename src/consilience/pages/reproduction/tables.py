@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from statistics import median
 
-from .definitions import Paper, shape_text
-from .graph_claims import NEAR_BEST
-from .markup import link, paragraph, table
-from .rows import Row, in_order, known, seen_views, set_title, system_title
-from .score_claims import AS_PRINTED, COMPARABLE
-from .time_figures import STAGES
-from .wording import number, percent, single_view
+from ...reproduction.definitions import Paper, shape_text
+from ...reproduction.graph_claims import NEAR_BEST
+from ...reproduction.rows import Row, in_order, known, seen_views, set_title, system_title
+from ...reproduction.score_claims import AS_PRINTED, COMPARABLE
+from ...reproduction.time_figures import STAGES
+from ...reproduction.verdicts import single_view
+from ...words import parameter_value, percent, signed
+from ..markup import Column, Markup, element, joined, link, table
 
 _NONE = "–"
 
 
-def score_table(rows: Sequence[Row], metric: str, paper: Paper) -> str:
+def numbers_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], n_text: int = 1, class_: str = "fixed"
+) -> Markup:
+    """Return a table whose first columns, `n_text` of them, are text and the others numbers."""
+    columns = [Column(name, "text" if i < n_text else "number") for i, name in enumerate(header)]
+    return table(columns, rows, class_=class_)
+
+
+def score_table(rows: Sequence[Row], metric: str, paper: Paper) -> Markup:
     """Return sets x systems: ours, below it the paper's and the difference; the best of ours in bold."""
     systems = in_order(rows, "system")
     body = []
@@ -25,76 +33,71 @@ def score_table(rows: Sequence[Row], metric: str, paper: Paper) -> str:
         here = {row["system"]: row for row in rows if row["set"] == data}
         best = max((row[metric] for row in known(list(here.values()), metric)), default=0.0)
         cells = [_score(here.get(name, {}), metric, best) for name in systems]
-        body.append([escape(set_title(paper, data)), *cells])
-    return table(["", *_titles(systems, paper)], body, numbers=range(1, len(systems) + 1), css="fixed dense")
+        body.append([set_title(paper, data), *cells])
+    return numbers_table(["", *_titles(systems, paper)], body, class_="fixed dense")
 
 
 def _titles(systems: Sequence[str], paper: Paper) -> list[str]:
-    return [escape(system_title(paper, name)) for name in systems]
+    return [system_title(paper, name) for name in systems]
 
 
-def _score(row: Row, metric: str, best: float) -> str:
+def _score(row: Row, metric: str, best: float) -> Markup:
     ours, printed = row.get(metric), row.get(f"{metric}_paper")
-    text = _NONE
+    parts: list[str] = [_NONE]
     if ours is not None:
-        text = f"{ours:.2f}".replace("-", "−")
-        if ours > best - AS_PRINTED:
-            text = f"<strong>{text}</strong>"
+        text = typographic(f"{ours:.2f}")
+        parts = [element("strong", text) if ours > best - AS_PRINTED else text]
         if row.get(f"{metric}_std") is not None:
-            text += f"<small> ±{row[f'{metric}_std']:.2f}</small>"
+            parts.append(element("small", f" ±{row[f'{metric}_std']:.2f}"))
     if printed is not None:
-        text += f"<span class='paper'>{printed:.2f}{_difference(ours, printed)}</span>".replace("-", "−")
-    return text
+        difference = None if ours is None else _difference(ours - printed)
+        parts.append(element("span", typographic(f"{printed:.2f}"), difference, class_="paper"))
+    return joined(parts)
 
 
-def _difference(ours: float | None, printed: float) -> str:
-    if ours is None:
-        return ""
-    css = " class='far'" if abs(ours - printed) > COMPARABLE else ""
-    return f" <span{css}>{signed_html(ours - printed)}</span>"
+def _difference(value: float) -> Markup:
+    far = "far" if abs(value) > COMPARABLE else None
+    return joined(" ", element("span", typographic(signed(value)), class_=far))
 
 
-def signed_html(value: float) -> str:
-    """Return a difference with a typographic sign.
-
-    Examples
-    --------
-    >>> signed_html(-1.26), signed_html(0.04)
-    ('−1.3', '0.0')
-    """
-    return f"{value:+.1f}".replace("-", "−") if abs(value) >= 0.05 else "0.0"
+def typographic(number: str) -> str:
+    """Return a number with a typographic minus sign."""
+    return number.replace("-", "−")
 
 
-def failures(rows: Sequence[Row], paper: Paper) -> str:
+def failures(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return why cells are empty, or why runs in them failed."""
-    told = [
-        f"<li>{escape(system_title(paper, row['system']))} on {escape(set_title(paper, row['set']))}: "
-        f"{escape(row['reason'])}</li>"
+    items = [
+        element(
+            "li",
+            f"{system_title(paper, row['system'])} on {set_title(paper, row['set'])}: {row['reason']}",
+        )
         for row in rows
         if row.get("reason")
     ]
-    return f"<p class='note'>What failed:</p><ul class='note'>{''.join(told)}</ul>\n" if told else ""
+    if not items:
+        return Markup("")
+    return joined(element("p", "What failed:", class_="note"), element("ul", items, class_="note"))
 
 
-def chosen_parameters(rows: Sequence[Row], paper: Paper) -> str:
+def chosen_parameters(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return the parameters of every row that has some: those with the best score in the search."""
     systems = [name for name in in_order(rows, "system") if any(_parameters(rows, name).values())]
     body = [
         [
-            escape(set_title(paper, data)),
-            *(escape(_parameters(rows, name).get(data) or _NONE) for name in systems),
+            set_title(paper, data),
+            *(_parameters(rows, name).get(data) or _NONE for name in systems),
         ]
         for data in in_order(rows, "set")
         if systems
     ]
-    columns = range(1, len(systems) + 1)
-    return table(["", *_titles(systems, paper)], body, numbers=columns, css="fixed dense")
+    return numbers_table(["", *_titles(systems, paper)], body, class_="fixed dense")
 
 
 def _parameters(rows: Sequence[Row], name: str) -> dict[str, str]:
     return {
         row["set"]: ", ".join(
-            f"{key.rstrip('_')} {number(value) if isinstance(value, float) else value}"
+            f"{key} {parameter_value(value) if isinstance(value, float) else value}"
             for key, value in (row.get("parameters") or {}).items()
         )
         for row in rows
@@ -102,7 +105,7 @@ def _parameters(rows: Sequence[Row], name: str) -> dict[str, str]:
     }
 
 
-def untuned_table(rows: Sequence[Row], paper: Paper) -> str:
+def untuned_table(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return scores without tuning, how much is in E, and the range of the scales."""
     metrics = paper.experiments.metrics
     body = []
@@ -111,25 +114,25 @@ def untuned_table(rows: Sequence[Row], paper: Paper) -> str:
         shares, relative = [share for share, _ in seen], [scale * len(seen) for _, scale in seen]
         body.append(
             [
-                escape(set_title(paper, row["set"])),
-                escape(system_title(paper, row["system"])),
+                set_title(paper, row["set"]),
+                system_title(paper, row["system"]),
                 str(row["n_neighbors"]),
                 *(_plain_score(row, metric) for metric in metrics),
-                f"{percent(min(shares))} – {percent(max(shares))}" if seen else _NONE,
+                f"{percent(min(shares), None)} – {percent(max(shares), None)}" if seen else _NONE,
                 f"{min(relative):.2f} – {max(relative):.2f}" if seen else _NONE,
             ]
         )
     header = ["", "system", "k", *metrics, "weight in E", "scale × views"]
-    return table(header, body, numbers=range(2, len(header))) + failures(rows, paper)
+    return joined(numbers_table(header, body, 2), failures(rows, paper))
 
 
-def _plain_score(row: Row, metric: str) -> str:
+def _plain_score(row: Row, metric: str) -> Markup:
     if row.get(metric) is None:
-        return _NONE
-    return f"{row[metric]:.2f}<small> ±{row[f'{metric}_std']:.2f}</small>"
+        return joined(_NONE)
+    return joined(f"{row[metric]:.2f}", element("small", f" ±{row[f'{metric}_std']:.2f}"))
 
 
-def table_2019(rows: Sequence[Row], paper: Paper) -> str:
+def table_2019(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return each version's scores, and the gain."""
     metrics = paper.experiments.metrics
     found = {(row["set"], row["system"]): row for row in rows}
@@ -139,20 +142,19 @@ def table_2019(rows: Sequence[Row], paper: Paper) -> str:
         for new, old in pairs:
             before, after = found.get((data, old), {}), found.get((data, new), {})
             cells = [
-                f"{_plain_score(before, m)} → {_plain_score(after, m)}"
-                + (
-                    f"<span class='paper'>{signed_html(after[f'{m}_gain'])}</span>"
-                    if after.get(f"{m}_gain") is not None
-                    else ""
-                )
+                joined(_plain_score(before, m), " → ", _plain_score(after, m), _gain(after.get(f"{m}_gain")))
                 for m in metrics
             ]
             names = f"{system_title(paper, old)} → {system_title(paper, new)}"
-            body.append([escape(set_title(paper, data)), escape(names), *cells])
-    return table(["", "versions", *metrics], body, numbers=range(2, len(metrics) + 2)) + failures(rows, paper)
+            body.append([set_title(paper, data), names, *cells])
+    return joined(numbers_table(["", "versions", *metrics], body, 2), failures(rows, paper))
 
 
-def sensitivity_table(rows: Sequence[Row], paper: Paper) -> str:
+def _gain(value: float | None) -> Markup | None:
+    return None if value is None else element("span", typographic(signed(value)), class_="paper")
+
+
+def sensitivity_table(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return the spread of every surface, and where it is highest."""
     metric = paper.experiments.grid.select_by
     untuned = paper.experiments.no_tuning.point
@@ -168,25 +170,25 @@ def sensitivity_table(rows: Sequence[Row], paper: Paper) -> str:
             near = sum(value >= NEAR_BEST * max(values) for value in values) / len(values)
             body.append(
                 [
-                    escape(set_title(paper, data)),
-                    escape(system_title(paper, name)),
+                    set_title(paper, data),
+                    system_title(paper, name),
                     f"{min(values):.1f}",
                     f"{median(values):.1f}",
                     f"{max(values):.1f}",
-                    f"{number(best['beta'])}, {number(best['gamma'])}",
+                    f"{parameter_value(best['beta'])}, {parameter_value(best['gamma'])}",
                     f"{at[0]:.1f}" if at else _NONE,
-                    percent(near),
+                    percent(near, None),
                 ]
             )
     header = ["", "system", f"lowest {metric}", "median", "highest", "at beta, gamma"]
     header += [
-        f"at {number(untuned.beta)}, {number(untuned.gamma)}",
-        f"points with {percent(NEAR_BEST)} of the best",
+        f"at {parameter_value(untuned.beta)}, {parameter_value(untuned.gamma)}",
+        f"points with {percent(NEAR_BEST, None)} of the best",
     ]
-    return table(header, body, numbers=range(2, len(header)))
+    return numbers_table(header, body, 2)
 
 
-def times_table(rows: Sequence[Row], paper: Paper) -> str:
+def times_table(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return sets x systems: seconds and times the fastest; below, the same of the paper."""
     systems = in_order(rows, "system")
     alone = single_view(paper)
@@ -196,36 +198,36 @@ def times_table(rows: Sequence[Row], paper: Paper) -> str:
         rivals = known([row for name, row in here.items() if name not in alone], "seconds")
         fastest = min((row["seconds"] for row in rivals), default=0.0)
         cells = [_time(here.get(name, {}), fastest, name not in alone) for name in systems]
-        body.append([escape(set_title(paper, data)), *cells])
+        body.append([set_title(paper, data), *cells])
     if not body:
-        return ""
-    legend = paragraph(
+        return Markup("")
+    legend = element(
+        "p",
         "Seconds, and how many times those of the fastest multi-view system, which is in bold. In grey the "
         "paper's, on another machine.",
-        "note",
+        class_="note",
     )
-    columns = range(1, len(systems) + 1)
-    content = table(["", *_titles(systems, paper)], body, numbers=columns, css="fixed dense")
-    return legend + content + failures(rows, paper)
+    content = numbers_table(["", *_titles(systems, paper)], body, class_="fixed dense")
+    return joined(legend, content, failures(rows, paper))
 
 
-def _time(row: Row, fastest: float, is_rival: bool) -> str:
-    text = _NONE
+def _time(row: Row, fastest: float, is_rival: bool) -> Markup:
+    parts: list[Markup | str | None] = [_NONE]
     if row.get("seconds") is not None:
         text = f"{row['seconds']:.3g}"
-        if is_rival and row["seconds"] <= fastest:
-            text = f"<strong>{text}</strong>"
-        text += _ratio(row.get("ratio_to_fastest"))
+        is_first = is_rival and row["seconds"] <= fastest
+        parts = [element("strong", text) if is_first else text, _ratio(row.get("ratio_to_fastest"))]
     if row.get("paper") is not None:
-        text += f"<span class='paper'>{row['paper']:.3g}{_ratio(row.get('paper_ratio_to_fastest'))}</span>"
-    return text
+        ratio = _ratio(row.get("paper_ratio_to_fastest"))
+        parts.append(element("span", f"{row['paper']:.3g}", ratio, class_="paper"))
+    return joined(*parts)
 
 
-def _ratio(value: float | None) -> str:
-    return "" if value is None else f"<small> ×{value:{'.1f' if value < 9.95 else '.0f'}}</small>"
+def _ratio(value: float | None) -> Markup | None:
+    return None if value is None else element("small", f" ×{value:{'.1f' if value < 9.95 else '.0f'}}")
 
 
-def stages_table(rows: Sequence[Row], paper: Paper) -> str:
+def stages_table(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return each stage's share of the time of SGF and DGF."""
     own = [row for row in rows if paper.systems[row["system"]].revises and row.get("stages")]
     names = [stage for stage in STAGES if any(stage in row["stages"] for row in own)]
@@ -233,39 +235,39 @@ def stages_table(rows: Sequence[Row], paper: Paper) -> str:
     names = list(dict.fromkeys(names))
     body = [
         [
-            escape(set_title(paper, row["set"])),
-            escape(system_title(paper, row["system"])),
-            *(percent(row["stages"][stage]) if stage in row["stages"] else _NONE for stage in names),
+            set_title(paper, row["set"]),
+            system_title(paper, row["system"]),
+            *(percent(row["stages"][stage], None) if stage in row["stages"] else _NONE for stage in names),
         ]
         for row in own
     ]
-    header = ["", "system", *(escape(STAGES[stage][0] if stage in STAGES else stage) for stage in names)]
-    return table(header, body, numbers=range(2, len(header)))
+    header = ["", "system", *(STAGES[stage][0] if stage in STAGES else stage for stage in names)]
+    return numbers_table(header, body, 2)
 
 
-def complexity_table(rows: Sequence[Row], paper: Paper) -> str:
-    """Return the fitted exponents beside the paper's."""
+def complexity_table(rows: Sequence[Row], paper: Paper) -> Markup:
+    """Return the fitted exponents next to the paper's."""
     titles = {factor.name: factor.title for factor in paper.experiments.complexity.factors}
     last = {row["factor"]: row for row in rows if row.get("exponent") is not None}
     body = [
         [
-            escape(f"{titles[name]} {name}"),
+            f"{titles[name]} {name}",
             f"{row['exponent']:.2f} ± {row['exponent_error']:.2f}",
             f"{row['paper_exponent']:g}",
         ]
         for name, row in last.items()
     ]
-    return table(["", "fitted exponent", "the paper's"], body, numbers=(1, 2))
+    return numbers_table(["", "fitted exponent", "the paper's"], body)
 
 
-def eigengap_table(rows: Sequence[Row], paper: Paper) -> str:
+def eigengap_table(rows: Sequence[Row], paper: Paper) -> Markup:
     """Return eigengaps and eigen-solves: the range over the views, and each learned graph."""
     rows = known(known(rows, "eigengap"), "seconds")
     learned = [name for name in in_order(rows, "graph") if name in paper.systems]
     body = []
     for data in in_order(rows, "set"):
         here = [row for row in rows if row["set"] == data]
-        cells = [escape(set_title(paper, data))]
+        cells = [set_title(paper, data)]
         for column, factor, digits in (("eigengap", 1, 4), ("seconds", 1000, 1)):
             views = [factor * row[column] for row in here if row["graph"] not in learned]
             cells.append(f"{min(views):.{digits}f} – {max(views):.{digits}f}" if views else _NONE)
@@ -274,21 +276,21 @@ def eigengap_table(rows: Sequence[Row], paper: Paper) -> str:
         body.append(cells)
     names = _titles(learned, paper)
     header = ["", "eigengap: views", *names, "eigen-solve (ms): views", *names]
-    return table(header, body, numbers=range(1, len(header)))
+    return numbers_table(header, body)
 
 
-def missing_table(missing: Sequence[tuple[str, str]], paper: Paper) -> str:
+def missing_table(missing: Sequence[tuple[str, str]], paper: Paper) -> Markup:
     """Return the sets that could not be used: their shape, where to get them, and why not."""
-    body = []
+    body: list[list[str]] = []
     for name, reason in missing:
-        shape = where = _NONE
+        shape, where = _NONE, joined(_NONE)
         if name in paper.sets:
             one = paper.sets[name]
             shape = shape_text(*one.shape)
-            where = escape(one.source) + (f"<br>{link(one.url)}" if one.url else "")
-            reason = reason.replace(f" ({shape}); source: {one.where}", "")  # has columns of its own
-        body.append([escape(set_title(paper, name)), shape, where, escape(reason)])
+            where = joined(one.source, *([element("br"), link(one.url)] if one.url else []))
+        body.append([set_title(paper, name), shape, where, reason])
     if not body:
-        return ""
-    hint = f"<p>Of its own files the paper says that they are all at {link(paper.all_sets)}.</p>\n"
-    return hint + table(["set", "expected", "where it is from", "what was found"], body, css="stacked")
+        return Markup("")
+    hint = element("p", "Of its own files the paper says that they are all at ", link(paper.all_sets), ".")
+    columns = [Column(title) for title in ("set", "expected", "where it is from", "what was found")]
+    return joined(hint, table(columns, body, class_="stacked"))

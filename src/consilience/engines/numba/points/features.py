@@ -136,7 +136,9 @@ class DensePoints:
             (edges.indptr, edges.indices),
             (known.nearest, known.squares),
         )
-        threads.for_ranges(lambda a, b: exact_kernels.edge_squares_dense(*parts, a, b, out), len(x), grain=256)
+        threads.for_ranges(
+            lambda a, b: exact_kernels.edge_squares_dense(*parts, a, b, out), len(x), grain=256
+        )
         return _half_squared(out) if self.cosine else out
 
     def mean_over_pairs(self) -> float:
@@ -278,7 +280,9 @@ class SparsePoints:
             (edges.indptr, edges.indices),
             (known.nearest, known.squares),
         )
-        threads.for_ranges(lambda a, b: exact_kernels.edge_squares_sparse(*parts, a, b, out), x.shape[0], grain=256)
+        threads.for_ranges(
+            lambda a, b: exact_kernels.edge_squares_sparse(*parts, a, b, out), x.shape[0], grain=256
+        )
         return _half_squared(out) if self.cosine else out
 
     def mean_over_pairs(self) -> float:

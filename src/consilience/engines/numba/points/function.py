@@ -48,7 +48,9 @@ class FunctionPoints:
     kind: Literal["distance"] = "distance"
     ranks_ties = False
 
-    def __init__(self, x: Any, metric: Metric, name: str, sample_ids: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self, x: Any, metric: Metric, name: str, sample_ids: Sequence[Any] | NDArray[Any] | None = None
+    ) -> None:
         self.x = _unwritable(x)
         self.metric, self.name, self.sample_ids = metric, name, sample_ids
 

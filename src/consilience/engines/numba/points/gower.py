@@ -67,7 +67,11 @@ class GowerPoints:
     _euclidean = False
 
     def __init__(
-        self, x: Any, kinds: Sequence[str] | None, name: str, sample_ids: Sequence[Any] | None = None
+        self,
+        x: Any,
+        kinds: Sequence[str] | None,
+        name: str,
+        sample_ids: Sequence[Any] | NDArray[Any] | None = None,
     ) -> None:
         self.x: NDArray[np.float64] = np.ascontiguousarray(x, dtype=np.float64)
         self.name, self.sample_ids = name, sample_ids
@@ -207,7 +211,7 @@ class NanEuclideanPoints(GowerPoints):
 
     _euclidean = True
 
-    def __init__(self, x: Any, name: str, sample_ids: Sequence[Any] | None = None) -> None:
+    def __init__(self, x: Any, name: str, sample_ids: Sequence[Any] | NDArray[Any] | None = None) -> None:
         super().__init__(x, None, name, sample_ids)
 
     def _ranges(self, kinds: Sequence[str] | None) -> NDArray[np.float64]:

@@ -55,7 +55,9 @@ class MetricPoints:
     kind: Literal["distance"] = "distance"
     ranks_ties = False
 
-    def __init__(self, x: Any, metric: str, name: str, sample_ids: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self, x: Any, metric: str, name: str, sample_ids: Sequence[Any] | NDArray[Any] | None = None
+    ) -> None:
         self.metric, self.name, self.sample_ids = metric, name, sample_ids
         self.dtype = x.dtype
         self.parameters = metric_parameters(x, metric, name)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....run.caller_warnings import warn
+from ...points.protocol import Floats, Index
 from ...results import Neighbors, SearchReport
 from .copies import Copies
-from .region_rows import Floats, Index, Lists
+from .region_rows import Lists
 from .regions import FEWEST, Regions, exact_sample, search_regions
 
 logger = logging.getLogger(__name__)

@@ -41,7 +41,10 @@ def _panel(content: ReportContent, i: int, *, is_open: bool) -> Markup:
         ),
         paragraphs(of_view(content, i)),
         element(
-            "div", element("div", _clusters(content, i)), element("div", _worst(content, i)), class_="two-columns"
+            "div",
+            element("div", _clusters(content, i)),
+            element("div", _worst(content, i)),
+            class_="two-columns",
         )
         if judged
         else None,
