@@ -40,14 +40,14 @@ class HostEngine(Engine):
     def measure(self, points: Any, edges: EdgeSet, known: Any = None) -> Floats:
         return np.asarray(points.measure(edges, known))
 
-    def untie(self, points: Any, lists: Any, seed: Sequence[int]) -> Any:
+    def break_ties(self, points: Any, lists: Any, seed: Sequence[int]) -> Any:
         return ties.untied_lists(points, lists, seed)
 
     def restrict(self, lists: Any, samples: Mask) -> Any:
         own = np.arange(len(samples), dtype=np.int32)[:, None]
         return np.where(samples[:, None], lists, own)
 
-    def doubt(self, trust: Any, n_views: int, columns: Mask, rows: Mask, level: float) -> Any:
+    def lower_trust(self, trust: Any, n_views: int, columns: Mask, rows: Mask, level: float) -> Any:
         known = np.ones((len(rows), n_views)) if trust is None else trust
         return np.where(columns & rows[:, None], level, known)
 
@@ -55,11 +55,11 @@ class HostEngine(Engine):
         clipped = np.clip(trust, least, 1.0)
         return clipped if np.any(clipped != 1) else None
 
-    def friends(self, lists: Any) -> walks.Friends:
-        return walks.Friends.of(lists)
+    def neighbor_graph(self, lists: Any) -> walks.NeighborGraph:
+        return walks.NeighborGraph.of(lists)
 
-    def votes(self, friends: walks.Friends, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        return friends.votes(members)
+    def votes(self, graph: walks.NeighborGraph, members: NDArray[np.float64]) -> NDArray[np.float64]:
+        return graph.votes(members)
 
     def n_edges(self, edges: EdgeSet) -> int:
         return edges.n_edges
@@ -122,7 +122,7 @@ class HostEngine(Engine):
     def mark_strongest(self, edges: EdgeSet, values: Floats, k: int) -> Mask:
         """Mark the k largest values of each row."""
 
-    def complete(
+    def impute(
         self, edges: EdgeSet, values: Floats, mask: Mask, view_weights: Vector, k: int
     ) -> tuple[EdgeSet, Floats]:
         graph = self.sparsify(edges, values, k)
@@ -165,10 +165,10 @@ class HostEngine(Engine):
     def trust_of_ends(self, edges: EdgeSet, trust: Floats) -> Floats:
         return new_samples.trust_of_ends(edges, trust)
 
-    def coincide(self, edges: EdgeSet, parts: Sequence[tuple[int, Floats]], n_views: int) -> Mask:
+    def coinciding(self, edges: EdgeSet, parts: Sequence[tuple[int, Floats]], n_views: int) -> Mask:
         return new_samples.coinciding(edges, parts, n_views)
 
-    def vote(
+    def cluster_shares(
         self, edges: EdgeSet, values: Floats, same: Mask, labels: NDArray[np.intp], n_clusters: int, k: int
     ) -> Matrix:
         kept = self.mark_strongest(edges, values, k)

@@ -157,7 +157,7 @@ class Engine(ABC):
         """Return the lists of new samples: the k nearest placed ones; -1 where there are fewer."""
 
     @abstractmethod
-    def untie(self, points: Handle, lists: Handle, seed: Sequence[int]) -> Handle:
+    def break_ties(self, points: Handle, lists: Handle, seed: Sequence[int]) -> Handle:
         """Return lists that do not depend on the order of the samples.
 
         Where the last two neighbours of many samples are equally near, the order of the samples decides who is
@@ -206,7 +206,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def doubt(self, trust: Handle | None, n_views: int, columns: Mask, rows: Mask, level: float) -> Handle:
+    def lower_trust(self, trust: Handle | None, n_views: int, columns: Mask, rows: Mask, level: float) -> Handle:
         """Return trust that is `level` in these columns (v,) and rows (n,); None stands for 1 everywhere."""
 
     @abstractmethod
@@ -224,15 +224,15 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def friends(self, lists: Handle) -> Handle:
-        """Return the graph of a view's neighbours, taken as friends of both sides, for `votes`."""
+    def neighbor_graph(self, lists: Handle) -> Handle:
+        """Return the graph of a view's neighbours, made symmetric, for `votes`."""
 
     @abstractmethod
-    def votes(self, friends: Handle, members: NDArray[np.float64]) -> NDArray[np.float64]:
+    def votes(self, graph: Handle, members: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what a view's neighbours say of each sample's cluster, (n, c).
 
         `members` (n, c) are probabilities of the clusters. A vote is the probability that a walk of two steps
-        among friends ends in a cluster; walks that return to where they began do not count. With few
+        on that graph ends in a cluster; walks that return to where they began do not count. With few
         neighbours a vote is drawn towards the share of the cluster.
         """
 
@@ -395,7 +395,7 @@ class Engine(ABC):
     # The unified graph, its eigenvectors and clusters
 
     @abstractmethod
-    def complete(
+    def impute(
         self, edges: Handle, values: Handle, mask: Mask, view_weights: Vector, k: int
     ) -> tuple[Handle, Handle]:
         """Put what common neighbours say in place of what views have not seen; return edges and values.
@@ -486,11 +486,11 @@ class Engine(ABC):
         """Return, for each view that judges an edge, the trust in the sample of the fit it leads to; else 0."""
 
     @abstractmethod
-    def coincide(self, edges: Handle, parts: Sequence[tuple[int, Handle]], n_views: int) -> Handle:
+    def coinciding(self, edges: Handle, parts: Sequence[tuple[int, Handle]], n_views: int) -> Handle:
         """Mark edges on which all views that judge them are at distance 0; `parts` are views and values."""
 
     @abstractmethod
-    def vote(
+    def cluster_shares(
         self, edges: Handle, values: Handle, same: Handle, labels: NDArray[np.intp], n_clusters: int, k: int
     ) -> Matrix:
         """Let the k strongest edges of each new sample vote, by their values, for the clusters they lead to.

@@ -20,13 +20,13 @@ _BLOCK = 2048  # rows of the walks of two steps that are held at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Friends:
-    """The graph of a view's neighbours, taken as friends of both sides, as steps of a random walk.
+class NeighborGraph:
+    """The graph of a view's neighbours, made symmetric, as steps of a random walk.
 
     Attributes
     ----------
     step : csr_array of shape (n, n)
-        Probabilities of going from a sample to its friends.
+        Probabilities of going from a sample to its neighbours.
     returns : ndarray of shape (n,)
         Probability that a walk of two steps comes back to where it began.
     n_named : ndarray of shape (n, 1)
@@ -38,7 +38,7 @@ class Friends:
     n_named: Floats
 
     @classmethod
-    def of(cls, lists: NDArray[Any]) -> Friends:
+    def of(cls, lists: NDArray[Any]) -> NeighborGraph:
         """Read the lists of a view."""
         n, k = lists.shape
         own = lists == np.arange(n)[:, None]
@@ -53,7 +53,7 @@ class Friends:
         return cls(both, returns, np.minimum(degree, 2.0 * k)[:, None])
 
     def votes(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what friends of friends say of each sample's cluster; see `Engine.votes`."""
+        """Return what neighbours of neighbours say of each sample's cluster; see `Engine.votes`."""
         # Walks that return to where they began are not counted: a sample is no witness about itself.
         ends = self.step @ (self.step @ members) - self.returns[:, None] * members
         total = ends.sum(axis=1, keepdims=True)

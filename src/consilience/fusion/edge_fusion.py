@@ -42,7 +42,7 @@ class Learned(ABC):
         trust : weights, or None
             How much each view counts on each edge, as a part of its weight; None: 1 where it judges.
         engine : Engine
-            Who computes.
+            The engine that computes.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class EdgeFusion(ABC):
         impute : bool
             Whether `Fused.expected` is asked for.
         engine : Engine
-            Who computes.
+            The engine that computes.
         """
         judged = engine.judged(edges)
         comparable = engine.divide(weights, self.units(weights, judged, engine))

@@ -56,7 +56,7 @@ class Evidence:
     apart : ndarray of bool of shape (v, v)
         Which views are not copies of each other: only these are witnesses about each other's rows.
     engine : Engine
-        Who counts.
+        The engine that counts.
     """
 
     likelihoods: list[Floats]
@@ -92,7 +92,7 @@ def gather_evidence(subject: Subject) -> Evidence:
     given = [none if one is None else one for one in subject.lists]
     width = max(one.shape[1] for one in given)
     lists = [engine.adopt(_ascending(one, width)) for one in given]
-    friends = [engine.friends(one) for one in lists]
+    graphs = [engine.neighbor_graph(one) for one in lists]
     stacked = engine.stack(lists)
     labels = np.zeros(n, dtype=np.intp) if subject.labels is None else subject.labels
     members = np.eye(subject.n_clusters)[labels]
@@ -101,7 +101,7 @@ def gather_evidence(subject: Subject) -> Evidence:
         shares = members.mean(axis=0) + 1e-12
         likelihoods = [
             np.where(subject.seen[:, i, None], engine.votes(one, members) / shares, 1.0)
-            for i, one in enumerate(friends)
+            for i, one in enumerate(graphs)
         ]
         evidence = Evidence(likelihoods, shares, 1.0, stacked, width, witnesses, apart, engine)
         members = evidence.by_all()

@@ -144,8 +144,8 @@ class Predictor:
         trust = None if self.trust is None else engine.trust_of_ends(edges, engine.adopt(self.trust))
         unified = self.learned.similarity(comparable, judged, trust, engine)
         distances = [(i, values[i]) for i, space in enumerate(self.spaces) if space.kind == "distance"]
-        same = engine.coincide(edges, distances, len(values))
-        return engine.vote(edges, unified, same, self.labels, int(self.labels.max()) + 1, k)
+        same = engine.coinciding(edges, distances, len(values))
+        return engine.cluster_shares(edges, unified, same, self.labels, int(self.labels.max()) + 1, k)
 
     def _rows(self, new: NewSamples, number: int, space: Space, here: slice, own: NDArray[np.bool_]) -> Any:
         """Return the new samples that have a view, on the scale of the fit."""

@@ -93,7 +93,7 @@ def agree(
     weighting : Weighting
         What is to go by agreement.
     engine : Engine
-        Who compares.
+        The engine that compares.
 
     Warns
     -----
@@ -108,7 +108,7 @@ def agree(
         assert weighting.view_weights is not None
         weights = weighting.view_weights
         return ViewSelection(kept, weights, None, only_for, orphans, tuple(lists), reports=reports)
-    compared = tuple(engine.untie(views.points[i], one, (n, i)) for i, one in enumerate(lists))
+    compared = tuple(engine.break_ties(views.points[i], one, (n, i)) for i, one in enumerate(lists))
     agreement = agreement_from(engine.overlaps(engine.stack(compared), views.mask))
     reliability = view_reliability(agreement)
     logger.info("reliability of %s: %s", ", ".join(views.names), reliability.values.round(4))
@@ -122,7 +122,7 @@ def agree(
         chosen = [one for one, keep in zip(compared, kept, strict=True) if keep]
         trust = row_trust(chosen, agreement.only(kept), views.only(kept).mask, engine)
     if only_for.any():
-        trust = engine.doubt(trust, int(kept.sum()), only_for[kept], ~orphans, LEAST_ROW_TRUST)
+        trust = engine.lower_trust(trust, int(kept.sum()), only_for[kept], ~orphans, LEAST_ROW_TRUST)
     return ViewSelection(
         kept, weights[kept], trust, only_for, orphans, compared, agreement, reliability, reports
     )

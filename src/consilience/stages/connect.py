@@ -37,7 +37,7 @@ def connect(
     views : PreparedViews
         The kept views.
     engine : Engine
-        Who unites.
+        The engine that unites.
     """
     chosen = [
         engine.restrict(one.lists, selection.orphans) if only_for else one.lists

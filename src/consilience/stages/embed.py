@@ -73,7 +73,7 @@ def embed(
     random_state : RandomState
         Draws the start vectors.
     engine : Engine
-        Who solves.
+        The engine that solves.
     tol, warn_disconnected
         As in `spectral_embedding`.
     """

@@ -39,7 +39,7 @@ def fuse(
     impute : bool
         Whether views that lack samples are to be put in by what can be expected of them.
     engine : Engine
-        Who computes.
+        The engine that computes.
     """
     fused = fusion.fuse(
         weights.weights,

@@ -52,7 +52,7 @@ class LabelAssigner(ABC):
         random_state : RandomState
             All that is random comes from it.
         engine : Engine
-            Who computes.
+            The engine that computes.
         """
 
 
@@ -205,7 +205,7 @@ def label(
     random_state : RandomState
         All that is random comes from it.
     engine : Engine
-        Who computes.
+        The engine that computes.
 
     Returns
     -------

@@ -35,7 +35,7 @@ def search(
     in_proportion : bool
         Whether a view that has seen a share of the samples names that share of the neighbours.
     engine : Engine
-        Who searches.
+        The engine that searches.
     """
     k = n_neighbors
     if in_proportion and views.mask is not None:

@@ -63,11 +63,11 @@ def sparsify(
     impute : bool
         Whether to complete the graph where views lack samples.
     engine : Engine
-        Who computes.
+        The engine that computes.
     """
     similarity, ends = fused.similarity, edges.handle
     if impute and not views.is_complete:
         assert views.mask is not None
         similarity = similarity if fused.expected is None else fused.expected
-        ends, similarity = engine.complete(ends, similarity, views.mask, fused.view_weights, n_neighbors)
+        ends, similarity = engine.impute(ends, similarity, views.mask, fused.view_weights, n_neighbors)
     return UnifiedGraph(engine.sparsify(ends, similarity, n_neighbors))

@@ -61,7 +61,7 @@ def weigh(
     fusion : EdgeFusion
         Says what the values become.
     engine : Engine
-        Who measures.
+        The engine that measures.
     """
     judged = engine.judged(edges.handle)
     known = [one.known for one, keep in zip(found, selection.kept, strict=True) if keep]

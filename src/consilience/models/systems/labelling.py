@@ -42,7 +42,7 @@ def label_rows(
     unit : bool, default=False
         Whether to scale rows to unit length first.
     engine : Engine
-        Who clusters.
+        The engine that clusters.
     """
     assert isinstance(assigner, KMeansLabels)
     none = np.empty(0)

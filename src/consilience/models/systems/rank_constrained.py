@@ -179,7 +179,7 @@ def rank_constrained_graph(
     search : {"exact", "auto", "approximate"}, default="exact"
         How neighbours are found.
     engine : Engine
-        Who computes.
+        The engine that computes.
 
     Examples
     --------

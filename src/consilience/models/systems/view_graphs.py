@@ -29,7 +29,7 @@ def view_graph(
     how : {"auto", "exact", "approximate"}
         How they are found.
     engine : Engine
-        Who computes.
+        The engine that computes.
 
     Returns
     -------
