@@ -53,11 +53,11 @@ oldest: $(VENV)-oldest/.done
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed
 
-# The tree beside the frozen baseline: speed, memory, digests of every fit, scores; ten minutes.
+# The tree next to the frozen baseline: speed, memory, digests of every fit, scores; ten minutes.
 gate: $(VENV)/.test
 	$(BIN)/python -m benchmarks.gate
 
-# Scores of the comparison systems beside their authors' programs; some minutes.
+# Scores of the comparison systems next to their authors' programs; some minutes.
 scores: $(VENV)/.test
 	$(BIN)/python -m benchmarks.scores
 

@@ -59,7 +59,7 @@ def _show(before: Store, now: Store) -> None:
 
 
 def _rerun(arguments: argparse.Namespace) -> None:
-    """Run the code of the baseline's commit beside the tree, here and now, and compare the two."""
+    """Run the code of the baseline's commit next to the tree, here and now, and compare the two."""
     frozen = Store(arguments.baseline).content["commit"].rstrip("+")
     here = Path(__file__).parents[2]
     with tempfile.TemporaryDirectory() as scratch:
