@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"\nconsilience: {stop.args[0] if stop.args else 'stopped'}\n")
         return INTERRUPTED
     except BrokenPipeError:
-        return 0  # whoever read the output has seen enough
+        return 0  # the reader of the output has seen enough
     except (ValueError, OSError, MemoryError) as error:
         return _fail(error, arguments, BAD_INPUT)
     except Exception as error:  # a bug: still one line, but say so
@@ -167,7 +167,7 @@ def _add_cluster(commands: Any) -> None:
         "--checkpoint",
         type=Path,
         metavar="DIR",
-        help="killed, the same command goes on from there",
+        help="if killed, the same command goes on from there",
     )
     cluster.add_argument(
         "--no-write-back", action="store_true", help="write no .h5ad or .h5mu with the result in it"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-__all__ = ["clustering_accuracy", "ari", "nmi", "purity", "scores"]
+__all__ = ["ari", "clustering_accuracy", "nmi", "purity", "scores"]
 
 _NORMALIZATIONS = ("max", "arithmetic", "geometric", "min")
 
@@ -66,8 +66,8 @@ def nmi(
 
     .. math:: \frac{I(y, \hat y)}{M(H(y), H(\hat y))}, \qquad M = \max \text{ by default}
 
-    So do the tables of the multi-view literature; it gives the smallest of the four values. scikit-learn
-    divides by the arithmetic mean, which gives more: never compare the two.
+    The tables of the multi-view literature do the same; it gives the smallest of the four values.
+    scikit-learn divides by the arithmetic mean, which gives more: never compare the two.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def nmi(
         raise ValueError(f"average_method must be one of {_NORMALIZATIONS}, got {average_method!r}.")
     true, pred = _encode_pair(y_true, y_pred)
     value = normalized_mutual_info_score(true, pred, average_method=average_method)
-    # Rounding can leave the bounds by some 1e-16.
+    # Rounding errors of about 1e-16 can pass the bounds.
     return min(max(float(value), 0.0), 1.0)
 
 

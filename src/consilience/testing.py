@@ -17,7 +17,7 @@ __all__ = ["assert_same_partition", "check_multiview_estimator"]
 
 
 def assert_same_partition(first: ArrayLike, second: ArrayLike) -> None:
-    """Raise an AssertionError unless two labellings group the samples alike, whatever the names.
+    """Raise an AssertionError unless two labellings group the samples alike; labels may have other names.
 
     Examples
     --------
@@ -36,10 +36,10 @@ def assert_same_partition(first: ArrayLike, second: ArrayLike) -> None:
 
 
 def check_multiview_estimator(estimator: Any) -> None:
-    """Check a multi-view clusterer's manners; raise an AssertionError that says what went wrong.
+    """Check how a multi-view clusterer behaves; raise an AssertionError that says what is wrong.
 
     It must have the parameters `n_clusters` and `random_state`, and `fit` must set `labels_`. scikit-learn's
-    own `check_estimator` looks at the case of one view; this looks at the others:
+    own `check_estimator` tests the case of one view; this tests the others:
 
     - a list, a tuple, a dict and `Views` of the same arrays give the same labels;
     - permuting the samples permutes the partition, permuting the views leaves it;
@@ -63,7 +63,7 @@ def check_multiview_estimator(estimator: Any) -> None:
     views = {f"telling_{i}": array for i, array in enumerate(sample.views.values())}
     model = clone(estimator).set_params(n_clusters=3, random_state=0)
     with warnings.catch_warnings():
-        # Clusters as far apart as these make disconnected graphs, of which an estimator may warn.
+        # Clusters as far apart as these give disconnected graphs, about which an estimator may warn.
         warnings.simplefilter("ignore", UserWarning)
         labels = clone(model).fit(views).labels_
         _check_labels(labels, len(sample.y))

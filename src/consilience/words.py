@@ -1,4 +1,4 @@
-"""Numbers, names and lists as people write them: in messages, on pages and on the terminal alike."""
+"""Numbers, names and lists as people write them, in messages, on pages and on the terminal."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 LONGEST_NAME = 80  # characters of a name that are shown
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
-# Characters that nobody sees but that change what stands around them: marks of direction, control characters,
-# and halves of characters.
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+# Characters that are invisible but change the text around them: marks of direction, control characters, and
+# halves of characters.
 _UNSEEN = dict.fromkeys(
     [
         *range(0x20),
@@ -29,12 +29,12 @@ _UNSEEN_IN_TEXT = {code: mark for code, mark in _UNSEEN.items() if chr(code) not
 
 
 def visible(text: str) -> str:
-    """Return a text with a mark in the place of what cannot be seen, except ends of lines and tabs."""
+    """Return a text with a mark in place of each invisible character, except ends of lines and tabs."""
     return text.translate(_UNSEEN_IN_TEXT)
 
 
 def clipped(name: Any, longest: int = LONGEST_NAME) -> str:
-    """Return a name of a length that can be shown: its beginning and its end, for names often begin alike.
+    """Return a name short enough to be shown: its beginning and its end, since names often begin alike.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def clipped(name: Any, longest: int = LONGEST_NAME) -> str:
 
 
 def distinct(names: Sequence[Any], longest: int = LONGEST_NAME) -> list[str]:
-    """Return clipped names; those that this would make equal are cut out around what sets them apart.
+    """Return clipped names; of names that would become equal, the part in which they differ is shown.
 
     If that does not help either, they are numbered.
     """
@@ -57,7 +57,7 @@ def distinct(names: Sequence[Any], longest: int = LONGEST_NAME) -> list[str]:
     alike = [str(name) for name, one in zip(names, short, strict=True) if short.count(one) > 1]
     if not alike:
         return short
-    # What the first and the last in the alphabet begin with, all begin with.
+    # A beginning that the first and the last in the alphabet share is shared by all.
     ends_of_list = zip(min(alike), max(alike), strict=False)
     in_common = sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], ends_of_list))
     start = max(in_common - longest // 3, 0)
@@ -79,7 +79,7 @@ def quoted(name: Any) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return any value as it stands in a message, shortened."""
+    """Return any value as text for a message, shortened."""
     return reprlib.repr(value)
 
 
@@ -102,7 +102,7 @@ def listed(words: Iterable[Any], most: int = 8, noun: str = "") -> str:
 
 
 def count(number: int) -> str:
-    """Return a whole number with its thousands apart."""
+    """Return a whole number with commas between the thousands."""
     return f"{number:,}"
 
 
@@ -129,7 +129,7 @@ def counted_of(number: int, total: int, noun: str) -> str:
 
 
 def conjugated(verb: str, number: int) -> str:
-    """Return a regular verb for so many: one comes, two come."""
+    """Return a regular verb in the form for this number: one comes, two come."""
     return verb + "s" if number == 1 else verb
 
 
@@ -139,14 +139,14 @@ def in_words(number: int) -> str:
 
 
 def decimal(value: float, digits: int = 2) -> str:
-    """Return a number with so many digits behind the point; a dash if there is none."""
+    """Return a number with this many digits after the point; a dash if there is no number."""
     if not math.isfinite(value):
         return "–"
     return f"{value if abs(value) >= 0.5 * 10**-digits else 0.0:.{digits}f}"
 
 
 def signed(value: float) -> str:
-    """Return a difference with its sign; 0.0 for what would be printed as that, whatever its sign.
+    """Return a difference with its sign; 0.0 without a sign if it is rounded to that.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def parameter_value(value: float) -> str:
 def percent(share: float, digits: int | None = 0) -> str:
     """Return a share in per cent; never 0 for a little, nor 100 for almost all.
 
-    `digits`: how many behind the point; None for as many as say something.
+    `digits`: how many after the point; None for two significant digits.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def _few_figures(value: float) -> str:
 
 
 def between(low: str, high: str) -> str:
-    """Return a range of what is written already.
+    """Return a range between two values that are text already.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def between(low: str, high: str) -> str:
 
 
 def memory_size(n_bytes: float) -> str:
-    """Return a number of bytes for people.
+    """Return a number of bytes as people read it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far views agree about who is near whom, beyond chance, and how far each can be relied on."""
+"""How far views agree about which samples are near each other, beyond chance, and how reliable each is."""
 
 from .reliability import ViewReliability, row_reliability, view_reliability
 from .statistics import Agreement, view_agreement

@@ -1,28 +1,28 @@
 r"""From agreement to trust: how much each view counts, and each of its rows.
 
-**Views.** :math:`\kappa_{ij}` being how far two views agree (see `agreement`; 0 where it may be chance), the
-reliability of a view is the median of its agreement with the others that are heard, by their votes
+**Views.** With :math:`\kappa_{ij}` how far two views agree (see `agreement`; 0 where it may be chance), the
+reliability of a view is the median of its agreement with the other kept views, weighted by their votes
 
 .. math::
 
     r_i = \operatorname{median}_j (\kappa_{ij}; u_{ij}), \qquad
     u_{ij} = \frac{1 - \kappa_{ij}^2}{m_j}, \qquad m_j = 1 + \sum_{l \neq j} \kappa_{jl}^2,
 
-but at least a tenth of the mean. So it takes half of the votes to be relied on. A view has the less of a vote
-the more it is a copy: of the one that it votes on (the numerator of u) or of others who vote too (m, which
-is the number of times a view is told: 1 on its own, 2 with a copy). It enters the model with the weight
-:math:`r_i / m_i`, so that views much alike count as little more than one. Of views that agree further than
-0.9 only one is heard, and they are no evidence for each other. Views with too few samples in common to tell
-have no vote on each other.
+but at least a tenth of the mean. So a view needs half of the votes to be reliable. The vote of a view is
+smaller if it is a copy: of the view that it votes on (the numerator of u) or of others that vote too (m, the
+number of times that the same view occurs: 1 on its own, 2 with a copy). A view enters the model with the
+weight :math:`r_i / m_i`, so that views that are much alike count little more than one. Of views that agree
+further than 0.9 only one is kept, and they are no evidence for each other. Views with too few samples in
+common for a comparison have no vote on each other.
 
-Two views of noise that have something in common agree, too, if with nobody else. So if the views fall into
-groups that agree among themselves only, the group that is told most often by different views is heard,
-:math:`\sum 1 / m`, if it is ahead by half a view or more; otherwise none can be preferred.
+Two views of noise that have something in common agree, too, but with no other view. So if the views form
+groups that agree only among themselves, the group with the most different views, :math:`\sum 1 / m`, is kept
+if it is larger than the next one by half a view or more; otherwise none can be preferred.
 
 **Rows.** A view may be right about most samples and wrong about some. Sample s has :math:`t` neighbours in
-the view that other views confirm, counted by their votes u, where an average sample has :math:`e`. With few
-of them :math:`t` is mostly luck, so it is shrunk as a Poisson number whose rate, relative to the average, is
-itself drawn from a Gamma distribution of mean 1 and shape a, fitted to the samples:
+the view that other views confirm, counted by their votes u; an average sample has :math:`e`. If they are few,
+:math:`t` is mostly chance, so it is shrunk as a Poisson number whose rate, relative to the average, comes
+from a Gamma distribution of mean 1 and shape a, fitted to the samples:
 
 .. math:: \rho_i(s) = \min\Big(\frac{a + t}{a + e},\; 1\Big).
 
@@ -44,9 +44,9 @@ from ..engines import Engine, get_engine
 from ..io.stored import stored
 from .statistics import Agreement, Index
 
-COPY = 0.9  # views that agree further than this are one view told twice, and no evidence for each other
-AHEAD = 0.5  # views that a group must be larger by to be preferred to another
-LEAST_ROW_TRUST = 0.01  # so that every row counts for something
+COPY = 0.9  # views that agree further than this are the same view twice, and no evidence for each other
+AHEAD = 0.5  # how many views a group must have more than another to be preferred
+LEAST_ROW_TRUST = 0.01  # so that every row counts a little
 
 Vector = NDArray[np.float64]
 
@@ -54,23 +54,23 @@ Vector = NDArray[np.float64]
 @stored()
 @dataclass(frozen=True, eq=False)
 class ViewReliability:
-    """How far the views can be relied on.
+    """How reliable the views are.
 
     Attributes
     ----------
     values : ndarray of shape (v,)
-        Median agreement with the other views that are heard; 0 for a view that agrees with none of them, NaN
-        for one with too few samples to tell.
+        Median agreement with the other views that are kept; 0 for a view that agrees with none of them, NaN
+        for one with too few samples to compare.
     weights : ndarray of shape (v,)
-        How much each view should count, with mean 1 over those that are heard: 0 for one that agrees with
-        none of them and for a copy, 1 for one with too few samples to tell.
+        How much each view should count, with mean 1 over those that are kept: 0 for one that agrees with
+        none of them and for a copy, 1 for one with too few samples to compare.
     copy_of : ndarray of int of shape (v,)
         The view that a view is a copy of, or nearly; its own number if it is none.
     any_agree : bool
-        Whether any two views agree that are not copies; if not, all are heard but copies.
+        Whether any two views agree that are not copies; if not, all are kept except copies.
     groups : ndarray of int of shape (v,)
         Views in different groups do not agree, directly or through others; -1 for copies, for views that
-        agree with nobody, and for those with too few samples to tell.
+        agree with no other, and for those with too few samples to compare.
     """
 
     values: Vector
@@ -81,7 +81,7 @@ class ViewReliability:
 
 
 def view_reliability(agreement: Agreement) -> ViewReliability:
-    """Say how far each view can be relied on, from how far the views agree.
+    """Return how reliable each view is, from how far the views agree.
 
     Examples
     --------
@@ -105,25 +105,25 @@ def view_reliability(agreement: Agreement) -> ViewReliability:
     evidence = (kappa > 0) & (kappa <= COPY) & np.outer(original, original)
     groups = _find_groups(evidence, comparable)
     any_agree = bool((groups >= 0).any())
-    heard, preferred = original & comparable.any(axis=1), False
+    kept, preferred = original & comparable.any(axis=1), False
     if any_agree:
-        heard, preferred = _largest_group(groups, kappa * evidence)
-    # Nobody who is heard can tell of these, for want of common samples.
-    unknown = original & ~heard & ~(comparable & heard).any(axis=1)
-    kappa = kappa * np.outer(heard, heard)
-    values = _median_agreement(kappa, _votes(kappa) * (heard & comparable)) * heard
-    weights = (values if preferred else 1.0) * heard / _times_told(kappa)
-    if heard.any():
-        weights = weights / weights[heard].mean()
+        kept, preferred = _largest_group(groups, kappa * evidence)
+    # These have too few samples in common with every view that is kept.
+    unknown = original & ~kept & ~(comparable & kept).any(axis=1)
+    kappa = kappa * np.outer(kept, kept)
+    values = _median_agreement(kappa, _votes(kappa) * (kept & comparable)) * kept
+    weights = (values if preferred else 1.0) * kept / _multiplicities(kappa)
+    if kept.any():
+        weights = weights / weights[kept].mean()
     weights[unknown] = 1.0
     values[unknown] = np.nan
     return ViewReliability(values[copy_of], weights, copy_of, any_agree, groups)
 
 
 def _largest_group(groups: NDArray[np.intp], kappa: Vector) -> tuple[NDArray[np.bool_], bool]:
-    """Return which views belong to the largest group, and True; or to any, and False, if none is ahead."""
+    """Return which views are in the largest group, and True; or in any group, and False, if none is ahead."""
     agreeing = groups >= 0
-    sizes = np.bincount(groups[agreeing], weights=1 / _times_told(kappa)[agreeing])
+    sizes = np.bincount(groups[agreeing], weights=1 / _multiplicities(kappa)[agreeing])
     ranked = np.sort(sizes)
     if len(sizes) > 1 and ranked[-1] < ranked[-2] + AHEAD:
         return agreeing, False
@@ -139,7 +139,7 @@ def _median_agreement(kappa: Vector, votes: Vector) -> Vector:
 
 
 def _weighted_median(values: Vector, weights: Vector) -> float:
-    """Return the value in the middle of the weights, interpolated; 0 without any."""
+    """Return the value in the middle of the weights, interpolated; 0 if there is none."""
     order = np.argsort(values, kind="stable")
     values, weights = values[order][weights[order] > 0], weights[order][weights[order] > 0]
     if not len(values):
@@ -148,7 +148,7 @@ def _weighted_median(values: Vector, weights: Vector) -> float:
 
 
 def _find_copies(kappa: Vector, n_seen: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return for each view the one that it is a copy of, which has seen all that it has; or itself."""
+    """Return for each view the one that it is a copy of, which has seen all its samples; or itself."""
     copy_of = np.arange(len(kappa))
     originals: list[int] = []
     for i in np.argsort(-np.diag(n_seen), kind="stable").tolist():
@@ -162,9 +162,9 @@ def _find_copies(kappa: Vector, n_seen: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _find_groups(evidence: NDArray[np.bool_], comparable: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return the group of each view that agrees with any, -1 for others.
+    """Return the group of each view that agrees with another, -1 for the rest.
 
-    Views that cannot be compared are not apart for that.
+    Views that cannot be compared can be in the same group.
     """
     agreeing = np.asarray(evidence.any(axis=1))
     together = (evidence | ~comparable) & np.outer(agreeing, agreeing)
@@ -181,7 +181,7 @@ def row_reliability(
     *,
     engine: Any = "numba",
 ) -> Vector:
-    """Say how far each row of each view can be relied on, from the neighbours that other views confirm.
+    """Return how reliable each row of each view is, from the neighbours that other views confirm.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def row_reliability(
     seen : ndarray of bool of shape (n, v), default=None
         Which view has seen which sample; None: all have seen all.
     engine : str or Engine, default="numba"
-        Who counts.
+        The engine that computes.
 
     Returns
     -------
@@ -223,19 +223,19 @@ def row_reliability(
 def row_trust(
     lists: Sequence[Any], agreement: Agreement, mask: NDArray[np.bool_] | None, engine: Engine
 ) -> Any | None:
-    """Return how far each row can be relied on as a handle of the engine; None: all rows count alike."""
+    """Return how reliable each row is, as a handle of the engine; None: all rows count alike."""
     v = len(lists)
     kappa = _beyond_doubt(agreement)
     votes = np.where(kappa > 0, _votes(kappa), 0.0)
     if v < 3 or (votes.sum(axis=1) > 0).sum() < 3:
         return None
-    told_alike = kappa**2 + np.eye(v)
+    alike = kappa**2 + np.eye(v)
     units = np.zeros(v)
     for i in range(v):
-        # In units of this, the sum of votes varies like one Poisson number: 1 if a view is confirmed by one
-        # other, or by copies of it, that share a vote; the size of a vote if by several on their own.
+        # In these units, the sum of votes varies like one Poisson number: 1 if one other view confirms the
+        # view, or copies of it that share a vote; the size of a vote if several independent ones do.
         mean, spread = votes[i] @ agreement.shared[i], votes[i] * np.sqrt(agreement.shared[i])
-        units[i] = spread @ told_alike @ spread / mean if mean > 0 else 0.0
+        units[i] = spread @ alike @ spread / mean if mean > 0 else 0.0
     rates = engine.row_trust(engine.stack(lists), mask, votes, agreement.shared, units)
     return engine.bounded(rates, LEAST_ROW_TRUST)
 
@@ -245,10 +245,11 @@ def _beyond_doubt(agreement: Agreement) -> Vector:
     return np.where(agreement.significant, np.maximum(agreement.shares, 0.0), 0.0)
 
 
-def _times_told(kappa: Vector) -> Vector:
+def _multiplicities(kappa: Vector) -> Vector:
+    """Return how many times each view occurs: 1 on its own, 2 with a copy."""
     return np.asarray(1 + (kappa**2).sum(axis=1))
 
 
 def _votes(kappa: Vector) -> Vector:
-    """Return how much of a vote each view (column) has on each (row): none on itself."""
-    return (1 - kappa**2) / _times_told(kappa) * (1 - np.eye(len(kappa)))
+    """Return the vote that each view (column) has on each (row): none on itself."""
+    return (1 - kappa**2) / _multiplicities(kappa) * (1 - np.eye(len(kappa)))

@@ -1,4 +1,4 @@
-r"""How far views agree about who is near whom, beyond chance: from their neighbour lists alone.
+r"""How far views agree about which samples are near each other, beyond chance: from neighbour lists alone.
 
 Two views agree as far as they name the same neighbours. Chance alone makes them name some: if the samples of
 one view were put in a random order, the number T of neighbours named by both would have the mean and the
@@ -10,9 +10,9 @@ of edges, in-degrees and mutual neighbours): no order is ever drawn, and nothing
     \kappa = \frac{T - \mathrm{E}\,T}{T_{\max} - \mathrm{E}\,T}, \qquad
     z = \frac{T - \mathrm{E}\,T}{\sqrt{\mathrm{Var}\,T}}:
 
-the first says how far two views agree, 0 for unrelated ones and 1 for copies, whatever n and k are; the
-second whether that can be chance. Lists that crowd around a few samples (hubs) are no evidence of agreement:
-they make the variance larger. Counts are skewed, hubs make them more so: p-values are those of the Gamma
+the first says how far two views agree, 0 for unrelated ones and 1 for copies, for any n and k; the second
+whether that can be chance. Lists in which a few samples (hubs) occur very often are no evidence of agreement:
+they make the variance larger. Counts are skewed, and more so with hubs: p-values are those of the Gamma
 distribution of that mean and variance, which has a heavier tail than the normal one.
 
 References
@@ -53,13 +53,13 @@ class Agreement:
         The share of neighbours in common, beyond chance: 0 for unrelated views (or a little below), 1 for
         copies, and on the diagonal; NaN for views that have too few samples in common.
     z_scores : ndarray of shape (v, v)
-        By how many standard deviations the number in common exceeds what chance makes it; NaN on the
-        diagonal.
+        By how many standard deviations the number in common exceeds the number expected by chance; NaN on
+        the diagonal.
     p_values : ndarray of shape (v, v)
         The chance of such a number in common or a larger one, between two unrelated views; NaN on the
         diagonal.
     least_p_values : ndarray of shape (v, v)
-        What the p-value of copies would be: with a handful of samples, not even that is small.
+        What the p-value of copies would be: with very few samples, not even that is small.
     shared : ndarray of shape (v, v)
         Mean number of neighbours in common, per sample that both have seen; the diagonal is 0.
     n_seen : ndarray of shape (v, v)
@@ -77,10 +77,10 @@ class Agreement:
     level: float
 
     def only(self, kept: NDArray[np.bool_]) -> Agreement:
-        """Return the agreement of some of the views; what was significant among all stays so."""
+        """Return the agreement of some of the views; agreement that was significant among all stays so."""
         v, m = len(self.shares), int(kept.sum())
         chosen = np.ix_(kept, kept)
-        # The level at which the fewer pairs are held to the same bound each.
+        # The level at which each of the fewer pairs has the same bound as before.
         level = self.level * max(m * (m - 1), 2) / max(v * (v - 1), 2)
         return Agreement(
             self.shares[chosen],
@@ -127,7 +127,7 @@ def view_agreement(
     level : float, default=0.01
         The chance of calling any two unrelated views in agreement.
     engine : str or Engine, default="numba"
-        Who counts.
+        The engine that computes.
 
     Returns
     -------
@@ -175,8 +175,8 @@ def _beyond_chance(
 ) -> tuple[float, float, float, float]:
     """Return the share in common beyond chance, its z-score and p-value, and the p-value of copies.
 
-    `one` and `two` sort the pairs of edges of the two views, see `Overlaps.pairs`: all that the null
-    distribution needs to know of them. NaN without anything to compare.
+    `one` and `two` count the pairs of edges of the two views by kind, see `Overlaps.pairs`: the null
+    distribution depends on nothing else. NaN if there is nothing to compare.
     """
     largest = min(one[0], two[0])
     if n < _FEWEST or largest == 0:
@@ -185,7 +185,9 @@ def _beyond_chance(
     places = n * (n - 1) * np.array([1, 1, n - 2, n - 2, 2 * (n - 2), (n - 2) * (n - 3)], dtype=np.float64)
     variance = float((one * two / places).sum() - mean**2)
     share = (shared - mean) / (largest - mean) if largest > mean else np.nan
-    if variance <= 1e-9 * mean**2:  # rounding: every order gives the same number, when all are near all
+    if (
+        variance <= 1e-9 * mean**2
+    ):  # rounding: every order gives the same number if all samples are neighbours
         return share, np.nan, np.nan, np.nan
     by_chance = gamma(mean**2 / variance, scale=variance / mean)
     p_value, least = by_chance.sf([shared, largest]).tolist()

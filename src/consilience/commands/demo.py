@@ -161,11 +161,11 @@ def summarize(rows: list[dict[str, Any]], models: dict[Any, Any], seed: int) -> 
 
 
 def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[str]:
-    """Say in words what the figures show, whatever they show."""
+    """Say in words what the figures show."""
     by_name = {(row["condition"], row["system"]): row["NMI"] for row in rows}
     clean = {name: value for (condition, name), value in by_name.items() if condition == "clean"}
     best_name, best = max(((n, v) for n, v in clean.items() if n.endswith("alone")), key=lambda item: item[1])
-    said = [
+    sentences = [
         f"The best single view is {best_name.removesuffix(' alone')} with NMI {best:.3f}. Fused, the six "
         f"views reach {clean['SGF']:.3f} (SGF) and {clean['DGF']:.3f} (DGF); the plain average of their "
         f"graphs {clean['average of the graphs']:.3f}."
@@ -177,22 +177,22 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
             }
             for condition in CONDITIONS
         }
-        said.append(_on_the_spoiled_view(name, rows_by_view, by_name))
-    return said
+        sentences.append(_on_the_spoiled_view(name, rows_by_view, by_name))
+    return sentences
 
 
 def _on_the_spoiled_view(name: str, rows: dict[str, Any], nmi: dict[Any, float]) -> str:
-    """Say what a fusion made of the spoiled view."""
+    """Say how a fusion used the spoiled view."""
     left_out = [view for view, row in rows["spoiled"].items() if row["weight"] == 0]
-    who = "leaves no view out"
+    action = "leaves no view out"
     if left_out:
         rightly = "the spoiled one" if left_out == [SPOILED] else "not just the spoiled one"
-        who = f"leaves out {', '.join(map(repr, left_out))}, {rightly}"
+        action = f"leaves out {', '.join(map(repr, left_out))}, {rightly}"
     before, now = (rows[condition][SPOILED]["reliability"] for condition in ("clean", "spoiled"))
     others = sorted(row["reliability"] for view, row in rows["spoiled"].items() if view != SPOILED)
     average = "average of the graphs"
     return (
-        f"With the rows of {SPOILED!r} shuffled, {name} {who}: its reliability falls from {before:.3f} to "
+        f"With the rows of {SPOILED!r} shuffled, {name} {action}: its reliability falls from {before:.3f} to "
         f"{now:.3f}, that of the others is {others[0]:.3f} to {others[-1]:.3f}. NMI goes from "
         f"{nmi['clean', name]:.3f} to {nmi['spoiled', name]:.3f}; that of the plain average from "
         f"{nmi['clean', average]:.3f} to {nmi['spoiled', average]:.3f}."
@@ -223,7 +223,7 @@ def show_summary(summary: dict[str, Any], out: Path) -> None:
     show(VIEW_NOTE)
     for condition, meaning in CONDITIONS.items():
         show()
-        show(bold(f"What DGF made of each view, {meaning}"))
+        show(bold(f"How DGF used each view, {meaning}"))
         rows = [r for r in summary["views"] if (r["condition"], r["system"]) == (condition, "DGF")]
         show_table(
             ["view", "reliability", "contribution", "inconsistent share"],

@@ -43,7 +43,7 @@ def common_parameters(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def assigner(arguments: argparse.Namespace) -> Any:
-    """Return who reads labels off the graph or its embedding, as the options say."""
+    """Return what reads labels off the graph or its embedding, as the options say."""
     if arguments.resolution is None:
         return arguments.assign_labels
     if arguments.assign_labels != "leiden":

@@ -12,7 +12,7 @@ from ..spaces import takes_missing_cells
 
 
 def read_given(arguments: argparse.Namespace) -> ReadViews:
-    """Read the files named; labels of their own (`--labels`) take the place of those in the files of the views."""
+    """Read the files named; a file of labels (`--labels`) replaces those in the files of the views."""
     tables = None
     if arguments.files:
         tables = read_views(

@@ -19,7 +19,7 @@ from .tables import show
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the files, fit, look at the fit from all sides and write the page."""
+    """Read the files, fit, inspect the fit and write the page."""
     try:
         checked_path(arguments.out, arguments.force, EXAMPLE)
     except FileExistsError:

@@ -120,7 +120,7 @@ def _run_experiments(
 
 
 def _check_out(out: Path, protocol: str) -> None:
-    """Raise a ValueError if the results cannot go there; a folder of ours may be gone on with."""
+    """Raise a ValueError if the results cannot go there; a folder with results of ours may be continued."""
     if out.is_symlink() and not out.exists():
         raise ValueError(f"{out} is a link to nowhere; name another --out.")
     if out.exists() and not out.is_dir():
@@ -244,7 +244,7 @@ def _show(
     findings: Sequence[claims.Finding],
     found: Found,
 ) -> None:
-    """Show on the terminal what came of it."""
+    """Show the results on the terminal."""
     if arguments.quick:
         show(bold("Quick version: a small grid and few seeds; not the paper's protocol"))
         show()

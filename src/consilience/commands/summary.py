@@ -1,4 +1,4 @@
-"""What a fit comes to: on the terminal, as JSON, and on the page alike."""
+"""The summary of a fit: the same on the terminal, as JSON, and on the page."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ def conflict_rows(conflicts: SampleConflicts) -> list[dict[str, Any]]:
 
 def conflict_sentences(conflicts: SampleConflicts) -> list[str]:
     """Say which views have rows that contradict the others."""
-    n, said = len(conflicts.flagged), []
+    n, sentences = len(conflicts.flagged), []
     for name, flagged in zip(conflicts.names, conflicts.n_flagged, strict=True):
         if flagged:
-            said.append(
+            sentences.append(
                 f"View {name!r}: {flagged} of {n} rows contradict the other views "
                 f"(expected share of false flags: {conflicts.fdr:.0%})."
             )
-    if not said and np.isfinite(conflicts.scores).any():
-        said.append("No row of any view contradicts the other views.")
-    return said
+    if not sentences and np.isfinite(conflicts.scores).any():
+        sentences.append("No row of any view contradicts the other views.")
+    return sentences
 
 
 def selection_facts(found: ClusterSelection | None) -> dict[str, Any] | None:

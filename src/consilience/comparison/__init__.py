@@ -3,7 +3,7 @@
 | module | what is there |
 |---|---|
 | `running` | `compare_systems`: every system, every seed, every resample |
-| `outcome` | what came of one system, whatever came of it |
+| `outcome` | the result of one system, also if it failed |
 | `agreement` | labellings ordered by how well they agree |
 | `sentences` | what the figures show, in words |
 | `summary` | all of it, ready for JSON, CSV, the terminal and the page |

@@ -1,4 +1,4 @@
-"""What came of one system in a comparison, whatever came of it."""
+"""The result of one system in a comparison, also if it failed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def kind_of_warning(text: str) -> str:
 
 @dataclass(eq=False)
 class Outcome:
-    """What came of one system.
+    """The result of one system.
 
     Attributes
     ----------

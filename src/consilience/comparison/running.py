@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What came of all systems.
+    """The results of all systems.
 
     Attributes
     ----------
@@ -123,14 +123,14 @@ def compare_systems(
     systems : mapping of str to class
         Short name -> estimator.
     parameters : mapping
-        What every system is given, but for `random_state`.
+        What every system is given, except `random_state`.
     truth : ndarray of shape (n_samples,), optional
         Known classes, to score against.
     seeds : sequence of int, default=(0,)
         Values of `random_state`. The first is that of the labels kept and of the resamples.
     n_resamples : int, default=0
         Number of random subsets of four fifths of the samples, the same ones for all systems. How well the
-        labels found there agree with those found on all samples tells how stable a system is.
+        labels found there agree with those found on all samples shows how stable a system is.
     watch : callable, optional
         Is called with every step.
     strict : bool, default=False

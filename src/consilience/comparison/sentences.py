@@ -20,17 +20,17 @@ def sentences(comparison: Comparison, n_views: int) -> list[str]:
     """Return one or a few sentences for each question that the figures answer."""
     scored = [outcome for outcome in comparison.outcomes if outcome.status == OK and outcome.scores]
     margin = _margin(scored)
-    said = [
+    answers = [
         _best(scored, margin),
         _against_one_view(scored, margin, n_views),
         _agreement(comparison),
-        _lumps(comparison),
+        _nearly_one_cluster(comparison),
     ]
-    return [sentence for sentence in said if sentence]
+    return [sentence for sentence in answers if sentence]
 
 
 def mean_and_std(values: list[float]) -> tuple[float | None, float | None]:
-    """Return mean and sample standard deviation; None for what too few values do not tell.
+    """Return mean and sample standard deviation; None where there are too few values.
 
     Examples
     --------
@@ -57,12 +57,12 @@ def _seed_spread(outcome: Outcome) -> float:
 
 
 def _margin(scored: Sequence[Outcome]) -> float | None:
-    """Return how much the NMI of a system varies with the samples; None if no resamples tell.
+    """Return how much the NMI of a system varies with the samples; None if there are too few resamples.
 
     The median over the systems: from a handful of resamples, the spread of a single one is too uncertain.
     """
-    said = [mean_and_std([score["NMI"] for score in outcome.resample_scores])[1] for outcome in scored]
-    known = [spread for spread in said if spread is not None]
+    spreads = [mean_and_std([score["NMI"] for score in outcome.resample_scores])[1] for outcome in scored]
+    known = [spread for spread in spreads if spread is not None]
     return median(known) if known else None
 
 
@@ -82,21 +82,21 @@ def _best(scored: Sequence[Outcome], margin: float | None) -> str:
     ties = [other for other in others if _rank(best, other, margin) == 0]
     highest = f"{best.name} has the highest NMI, {_nmi(best):.3f}"
     if len(ties) == len(others):
-        said = f"All systems tie in NMI, {_nmi(others[-1]):.3f} to {_nmi(best):.3f}"
+        first = f"All systems tie in NMI, {_nmi(others[-1]):.3f} to {_nmi(best):.3f}"
     elif len(ties) > 3:
         lowest = min(map(_nmi, ties))
-        said = f"{highest}; {len(ties)} others, down to {lowest:.3f}, tie with it"
+        first = f"{highest}; {len(ties)} others, down to {lowest:.3f}, tie with it"
     elif ties:
         named = listed([f"{other.name} ({_nmi(other):.3f})" for other in ties])
-        said = f"{highest}; {named} {conjugated('tie', len(ties))} with it"
+        first = f"{highest}; {named} {conjugated('tie', len(ties))} with it"
     else:
-        said = f"{highest}; next is {others[0].name}, {_nmi(others[0]):.3f}"
+        first = f"{highest}; next is {others[0].name}, {_nmi(others[0]):.3f}"
     yardsticks = ["the spread over the seeds of either"] if len(best.scores) > 1 else []
     if margin is not None:
         yardsticks.append(f"{margin:.3f}, the median spread over the resamples")
     if not yardsticks:
-        return f"{said}. One fit each does not tell whether differences are more than chance."
-    return f"{said}. Ties are differences within {' or '.join(yardsticks)}."
+        return f"{first}. One fit each does not show whether differences are more than chance."
+    return f"{first}. Ties are differences within {' or '.join(yardsticks)}."
 
 
 def _against_one_view(scored: Sequence[Outcome], margin: float | None, n_views: int) -> str:
@@ -106,9 +106,10 @@ def _against_one_view(scored: Sequence[Outcome], margin: float | None, n_views: 
     ranks = [_rank(other, single, margin) for other in scored if other is not single]
     above, ties, below = (ranks.count(rank) for rank in (1, 0, -1))
     return (
-        f"Of {len(ranks)} that {conjugated('combine', len(ranks))} the views, {above} {conjugated('come', above)} out above "
-        f"{single.name}, which takes one alone (NMI {_nmi(single):.3f}), {ties} {conjugated('tie', ties)} with it, "
-        f"{below} {conjugated('come', below)} out below."
+        f"Of {len(ranks)} that {conjugated('combine', len(ranks))} the views, {above} "
+        f"{conjugated('come', above)} out above {single.name}, which takes one alone "
+        f"(NMI {_nmi(single):.3f}), {ties} {conjugated('tie', ties)} with it, {below} "
+        f"{conjugated('come', below)} out below."
     )
 
 
@@ -122,27 +123,27 @@ def _agreement(comparison: Comparison) -> str:
     if len(names) == 2:
         return f"{names[0]} and {names[1]} agree with ARI {best}."
     if len(closest) == len(pairs):
-        return f"Any two systems agree alike: ARI {best}."
+        return f"All pairs of systems agree equally: ARI {best}."
     if len(closest) == 1:
-        said = f"{closest[0][0]} and {closest[0][1]} agree most: ARI {best}"
+        first = f"{closest[0][0]} and {closest[0][1]} agree most: ARI {best}"
     else:
-        said = f"{len(closest)} pairs of systems agree most: ARI {best}"
+        first = f"{len(closest)} pairs of systems agree most: ARI {best}"
     means = sorted((comparison.mean_agreement(name) or 0.0, name) for name in names)
     (least, odd), (second, after) = means[0], means[1]
     if f"{least:.3f}" == f"{second:.3f}":
-        return f"{said}."
+        return f"{first}."
     return (
-        f"{said}. {odd} agrees least with the others, {least:.3f} on average; the next is {after} with "
+        f"{first}. {odd} agrees least with the others, {least:.3f} on average; the next is {after} with "
         f"{second:.3f}."
     )
 
 
-def _lumps(comparison: Comparison) -> str:
+def _nearly_one_cluster(comparison: Comparison) -> str:
     shares = {outcome.name: largest_share(outcome) for outcome in comparison.outcomes}
-    lumps = [f"{name} ({share:.0%})" for name, share in shares.items() if share and share >= NEARLY_ALL]
-    if not lumps:
+    names = [f"{name} ({share:.0%})" for name, share in shares.items() if share and share >= NEARLY_ALL]
+    if not names:
         return ""
     return (
-        f"Nearly all samples are in one cluster of {listed(lumps)}: the stability of that, and agreement "
+        f"Nearly all samples are in one cluster of {listed(names)}: the stability of that, and agreement "
         "with it, say little."
     )

@@ -1,4 +1,4 @@
-"""What a comparison comes to: as JSON, CSV and picture, on the page and on the terminal alike."""
+"""The summary of a comparison: the same as JSON, CSV and picture, on the page and on the terminal."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _spread(values: list[float]) -> dict[str, float | None]:
 
 
 def csv_rows(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
-    """Return header and rows of the table of systems, the same columns whatever was compared."""
+    """Return header and rows of the table of systems, the same columns for every comparison."""
     rows = []
     for system in summary["systems"]:
         row = {name: system[name] for name in ("system", "class", "status", "reason")}
@@ -126,24 +126,24 @@ def _with_spread(score: dict[str, Any]) -> str:
 
 
 def notes(summary: dict[str, Any]) -> list[str]:
-    """Return what is to be said of single systems, or alike of several: why they failed or were stopped."""
-    said: dict[str, list[str]] = {}
+    """Return notes on one system, or on several with the same note: why they failed or were stopped."""
+    systems_by_note: dict[str, list[str]] = {}
     for system in summary["systems"]:
         stability, n_fits = system["stability"], len(system["seconds_by_seed"])
         tried = stability["draws"] + stability["failed"]
         if system["status"] == "failed":
             text = f" failed: {system['reason']}"
-            said.setdefault(text, []).append(system["system"])
+            systems_by_note.setdefault(text, []).append(system["system"])
         elif system["status"] == "interrupted":
             text = (
                 f" was interrupted after {n_fits} of {len(summary['seeds'])} fits on all samples and {tried} "
                 f"of {summary['resamples']} on resamples."
             )
-            said.setdefault(text, []).append(system["system"])
+            systems_by_note.setdefault(text, []).append(system["system"])
         if stability["failed"]:
             text = f": {stability['failed']} of {tried} resamples failed: {stability['reason']}"
-            said.setdefault(text, []).append(system["system"])
-    lines = [", ".join(names) + text for text, names in said.items()]
+            systems_by_note.setdefault(text, []).append(system["system"])
+    lines = [", ".join(names) + text for text, names in systems_by_note.items()]
     waiting = [system["system"] for system in summary["systems"] if system["status"] == "not run"]
     return lines + ([f"Not run: {', '.join(waiting)}."] if waiting else [])
 
@@ -168,7 +168,7 @@ def legend(summary: dict[str, Any]) -> list[str]:
 
 
 def panels(summary: dict[str, Any]) -> list[Panel]:
-    """Return the parts of the picture: a bar and a dot per system, and who agrees with whom."""
+    """Return the parts of the picture: a bar and a dot per system, and how far each two agree."""
     scored = any(system["scores"] for system in summary["systems"])
     rows = []
     for system in summary["systems"]:

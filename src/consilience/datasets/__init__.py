@@ -1,4 +1,4 @@
-"""The bundled data set, the synthetic one, and taking samples away; files are read in `io.readers`."""
+"""The bundled data set, a synthetic one, and removing samples; files are read in `io.readers`."""
 
 from .amputation import ampute
 from .digits import load_digits_views

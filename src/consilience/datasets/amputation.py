@@ -1,4 +1,4 @@
-"""Taking samples away from views, to see what missing ones cost."""
+"""Removing samples from views, to measure the effect of missing samples."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ def ampute(
     *,
     random_state: int | np.random.RandomState | None = None,
 ) -> Views:
-    """Take samples away from views; every sample stays in one of them at least.
+    """Remove samples from views; every sample stays in at least one of them.
 
     Parameters
     ----------
     views : list, tuple, mapping, array, sparse matrix, DataFrame or Views
         The views, two or more, as `Views` takes them.
     rate : float
-        How much is to be missing; see `pattern`. What is missing already counts, and stays missing: if it
-        is as much, nothing more is taken away.
+        How much shall be missing; see `pattern`. Samples that are missing already count, and stay missing: if
+        they are enough, nothing more is removed.
     pattern : {"random", "not_at_random", "paired", "one_view"}, default="random"
         "random": `rate` is the share of missing (sample, view) pairs among all n_samples * n_views, as in
         `make_multiview`. For each sample one of its views, chosen at random, is not touched; the missing
         pairs are drawn evenly from all others. With v views `rate` is at most (v - 1) / v.
 
-        "not_at_random": the same, but a pair is the likelier drawn the further the sample lies towards one
-        end of the view's first principal component: the chances are as the ranks along it, 1 to n_samples.
-        So a view misses the more of a cluster the nearer that is to this end.
+        "not_at_random": the same, but a pair is more likely to be drawn if the sample is near one end of the
+        view's first principal component: the chances are proportional to the ranks along it, 1 to n_samples.
+        So a view misses more of a cluster that is near this end.
 
         "paired": `rate` is the share of samples, chosen at random, that are left in one of their views,
-        chosen at random; the others keep all views. So measurements of different laboratories look that
-        have some samples in common.
+        chosen at random; the others keep all views. Measurements of different laboratories that have some
+        samples in common are like this.
 
         "one_view": `rate` is the share of samples, chosen at random among those that other views have seen,
-        that the last view misses; the other views keep all samples. So an expensive measurement looks.
+        that the last view misses; the other views keep all samples. An expensive measurement is like this.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same pairs every time. What is missing at one rate is so at every larger one.
+        Pass an int for the same pairs every time. Pairs missing at one rate are missing at every larger one.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def ampute(
     elif pattern == "one_view":
         mask = _take_from_last(seen, round(_real(rate, "rate", 0.0, 1.0) * n), rng)
     else:
-        # The same bound and the same message as for data that are made with missing samples.
+        # The same bound and the same message as for synthetic data with missing samples.
         n_missing = _count_missing(rate, n, v, "rate")
         chances = np.ones((n, v)) if pattern == "random" else _ranks_along_first_component(complete)
         mask = _take_pairs(seen, n_missing, chances, rng)
@@ -93,12 +93,12 @@ def ampute(
 
 
 def _take_pairs(seen: Mask, n_missing: int, chances: Any, rng: np.random.RandomState) -> Mask:
-    """Take pairs away by these chances until so many are missing, but one of each sample's."""
+    """Remove pairs by these chances until this number is missing; each sample keeps one."""
     n, v = seen.shape
     spared = np.where(seen, rng.random_sample((n, v)), -1).argmax(axis=1)
-    # The smallest of exponential times with these rates: a draw without putting back, by these chances.
+    # The smallest of exponential times with these rates: a draw without replacement, by these chances.
     times = rng.standard_exponential((n, v)) / chances
-    times[~seen] = 0  # gone already
+    times[~seen] = 0  # missing already
     times[np.arange(n), spared] = np.inf
     mask = seen.copy()
     mask.ravel()[np.argsort(times, axis=None, kind="stable")[:n_missing]] = False
@@ -106,7 +106,7 @@ def _take_pairs(seen: Mask, n_missing: int, chances: Any, rng: np.random.RandomS
 
 
 def _leave_one(seen: Mask, n_incomplete: int, rng: np.random.RandomState) -> Mask:
-    """Leave so many samples in one view each, first of all those that are in one only."""
+    """Leave this number of samples in one view each, first those that are in only one."""
     n, v = seen.shape
     order = rng.permutation(n)
     left = np.where(seen, rng.random_sample((n, v)), -1).argmax(axis=1)
@@ -119,7 +119,7 @@ def _leave_one(seen: Mask, n_incomplete: int, rng: np.random.RandomState) -> Mas
 
 
 def _take_from_last(seen: Mask, n_missing: int, rng: np.random.RandomState) -> Mask:
-    """Take samples away from the last view until it misses so many."""
+    """Remove samples from the last view until it misses this number."""
     order = rng.permutation(len(seen))
     elsewhere = seen[:, :-1].any(axis=1)
     if n_missing > elsewhere.sum():
@@ -127,7 +127,7 @@ def _take_from_last(seen: Mask, n_missing: int, rng: np.random.RandomState) -> M
             f"The last view cannot miss {n_missing} of {len(seen)} samples: no other view has seen "
             f"{int((~elsewhere).sum())} of them. Lower rate."
         )
-    # Those that it misses already first, those that nobody else has seen last.
+    # Samples that it misses already come first, samples that no other view has seen last.
     ranked = order[np.argsort(np.where(elsewhere, seen[:, -1], 2)[order], kind="stable")]
     mask = seen.copy()
     mask[ranked[:n_missing], -1] = False

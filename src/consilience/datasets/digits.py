@@ -1,7 +1,7 @@
 """Handwritten digits described in six ways.
 
 Every view is a function from images, ink between 0 (none) and 1, to features of shape (n_samples,
-n_features). None of them looks at the classes.
+n_features). None of them uses the classes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ zones             16 mean ink in 4 x 4 overlapping zones of the upright digit
 projections       32 ink in each of 16 rows and 16 columns of the upright digit
 crossings         16 strokes crossed by each of 8 rows and 8 columns of the upright digit
 moments           45 magnitudes of the Zernike moments of the upright digit, of orders 3 to 12
-autocorr          40 likeness of the image to itself moved by up to 4 pixels
+autocorr          40 similarity of the image to itself moved by up to 4 pixels
 directions        36 slopes of the edges, as a histogram of 9 slopes in each overlapping quarter
 =========== ======== ==========================================================================
 
 The upright digit is the image moved, sheared and stretched such that the ink has its mean in the middle, the
-same standard deviation down and across, and no covariance. What is lost so (place, slant, width) is still in
-`directions`, and all but the place in `autocorr`.
+same standard deviation down and across, and no covariance. What this removes (place, slant, width) is still
+in `directions`, and all of it except the place in `autocorr`.
 
 Within a view the features have one unit and are left as they are, except for the moments, which differ by
 orders of magnitude: each is brought to mean 0 and standard deviation 1 over the images.
@@ -61,7 +61,7 @@ def load_digits_views(*, return_X_y: bool = False) -> Bunch | tuple[dict[str, Fl
     """Load 1797 handwritten digits, each described in six ways.
 
     The images come with scikit-learn: nothing is downloaded. The views differ in kind, are of about
-    the same quality, and fail on different digits: together they tell far more than the best of them.
+    the same quality, and fail on different digits: together they show far more than the best of them.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def load_digits_views(*, return_X_y: bool = False) -> Bunch | tuple[dict[str, Fl
     >>> y[:5].tolist()
     [0, 1, 2, 3, 4]
     """
-    from sklearn.datasets import load_digits  # here, because it imports much that nothing else needs
+    from sklearn.datasets import load_digits  # here, because it imports many modules that nothing else needs
 
     digits = load_digits()
     ink = digits.images / INK_LEVELS
@@ -117,7 +117,7 @@ def load_digits_views(*, return_X_y: bool = False) -> Bunch | tuple[dict[str, Fl
 
 
 def _upright(ink: Floats, size: int, reach: float = 2.2) -> Floats:
-    """Move, shear and stretch the digits to uncorrelated ink of the same spread down and across.
+    """Move, shear and stretch the digits to uncorrelated ink of the same deviation down and across.
 
     The result has `size` pixels each way and shows `reach` standard deviations of the ink to every side of
     its mean. Ink between the pixels is interpolated linearly.

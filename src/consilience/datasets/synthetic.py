@@ -67,7 +67,7 @@ def make_multiview(
     shuffle: bool = True,
     random_state: int | np.random.RandomState | None = None,
 ) -> MultiviewSample:
-    r"""Draw several views of the same Gaussian clusters, and spoil them in known places.
+    r"""Draw several views of the same Gaussian clusters, with errors in known places.
 
     In a view with :math:`d` features, a sample of cluster :math:`k` is drawn from
     :math:`\mathcal{N}(c_k, I_d)`: the standard deviation within a cluster is 1 along every feature. Views are
@@ -90,14 +90,14 @@ def make_multiview(
         the centre is 0.
     weights : array-like of shape (n_clusters,), default=None
         Cluster proportions, positive, in any unit; None for equal ones. Cluster sizes are the proportional
-        shares of `n_samples` rounded down, and what is left goes one by one to the largest remainders.
+        shares of `n_samples` rounded down, and the rest goes one by one to the largest remainders.
     scrambled : float or sequence of float, default=0.0
         Planted inconsistency, from 0 to 1: in each view, this share of the samples, rounded to the nearest
         whole number (halves to even) and chosen at random, is drawn from the distribution of another
         cluster, each of the others being equally likely. One number or one per view (without noise views).
     noise_views : int, default=0
         Number of additional views without clusters: independent Gaussian features whose variance is the
-        average variance of a feature, clusters and all, of the other views.
+        average variance of a feature of the other views, with the variance between clusters.
     missing : float, default=0.0
         Share of (sample, view) pairs that are missing among all `n_samples * (n_views + noise_views)`; their
         number is rounded to the nearest whole number (halves to even). For each sample one view that is
@@ -111,13 +111,13 @@ def make_multiview(
     Returns
     -------
     MultiviewSample
-        `views`, `y` and the truth about what was spoiled where.
+        `views`, `y` and the truth about the errors.
 
     Notes
     -----
     With the same seed, data that differ in `separation`, `scrambled` or `missing` alone share all the rest:
-    the same clusters, the same noise within them, and the same centres and noise views up to scale; what is
-    scrambled or missing at one share is so at every larger share.
+    the same clusters, the same noise within them, and the same centres and noise views up to scale; samples
+    that are scrambled or missing at one share are so at every larger share.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def _scramble(
     """Return the cluster that each sample shows: its own, or for a share of them another one."""
     if n_clusters == 1:
         return y
-    # Drawn for all samples whatever the share, so that the share changes nothing that is drawn later.
+    # Drawn for all samples, for any share, so that the share changes nothing that is drawn later.
     order = rng.permutation(y.size)
     steps = rng.randint(1, n_clusters, size=y.size)
     chosen = order[: round(share * y.size)]
@@ -220,7 +220,7 @@ def _count_missing(missing: float, n_samples: int, n_all: int, name: str = "miss
 
 
 def _cluster_sizes(n_samples: int, n_clusters: int, weights: ArrayLike | None) -> NDArray[np.int64]:
-    """Share out the samples in proportion to the weights, leftovers to the largest remainders."""
+    """Divide the samples in proportion to the weights; the rest goes to the largest remainders."""
     try:
         shares = np.ones(n_clusters) if weights is None else np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):

@@ -21,13 +21,13 @@ def edge_hessian(view_weights: Vector, scales: Vector, beta: float, gamma: float
 def edge_curvatures(
     counts: NDArray[np.floating[Any]], beta: float, gamma: float, dtype: DTypeLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return d = 1 / lambda + beta - gamma, and the gamma to go with it.
+    """Return d = 1 / lambda + beta - gamma, and the gamma that belongs to it.
 
     `counts` has a row per view: its lambda on all edges, or one on each, 0 where it does not judge.
 
-    Once gamma exceeds all 1 / lambda + beta an edge blames at most one view, and how much more it is does not
-    matter: it is cut there, or d would lose all its digits. A d that is hardly more than rounding is taken
-    as 0, because what is divided by it would be noise.
+    Once gamma exceeds all 1 / lambda + beta an edge blames at most one view, and a larger gamma changes
+    nothing: so it is limited to this, because otherwise d would lose all its digits. A d that is hardly more
+    than rounding is taken as 0, because a quotient by it would be noise.
     """
     own = np.divide(1, counts, out=np.zeros(counts.shape), where=counts > 0) + beta
     cut = np.minimum(gamma, own.max(axis=0))

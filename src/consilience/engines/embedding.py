@@ -29,7 +29,7 @@ def leading_vectors(
 ) -> Spectrum:
     """Return eigenvectors of the normalised Laplacian for its smallest eigenvalues; see `Engine`.
 
-    `multiply` and `start_block` are what an engine brings for many samples.
+    `multiply` and `start_block` are the engine's own functions for many samples.
     """
     n = graph.shape[0]
     laplacian = NormalizedLaplacian(graph, multiply if n > LARGE else None)
@@ -64,7 +64,7 @@ def _check(laplacian: NormalizedLaplacian, vectors: FloatArray) -> tuple[FloatAr
     for j in range(0, m, width):
         part = vectors[:, j : j + width]
         image = laplacian.matmat(part)
-        # Rounding must not disturb the order of zeros.
+        # Rounding must not change the order of zeros.
         values[j : j + width] = np.maximum(np.einsum("ij,ij->j", part, image), 0.0)
         np.maximum.accumulate(values[: j + width], out=values[: j + width])
         image -= part * values[j : j + width]
@@ -86,7 +86,7 @@ def signs(vectors: FloatArray) -> FloatArray:
         np.maximum(peak, np.abs(vectors[begin : begin + _ROWS]).max(axis=0), out=peak)
     for begin in range(0, n, _ROWS):
         rows = vectors[begin : begin + _ROWS]
-        # Entries equal but for rounding, as symmetric graphs have them, must not let rounding decide.
+        # Entries may be equal up to rounding, as in symmetric graphs: rounding must not decide.
         first = np.argmax(np.abs(rows) >= (1 - 1e-6) * peak, axis=0)
         there = rows[first, np.arange(m)]
         here = (found == 0) & (np.abs(there) >= (1 - 1e-6) * peak)
@@ -106,7 +106,7 @@ def unit_rows(vectors: npt.ArrayLike) -> FloatArray:
            [0. , 0. ]])
     """
     result = np.array(vectors, dtype=np.float64, order="C")
-    for begin in range(0, len(result), _ROWS):  # not all at once: that would take the memory again
+    for begin in range(0, len(result), _ROWS):  # not all at once: that would need the same memory again
         rows = result[begin : begin + _ROWS]
         peak = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
         np.divide(rows, peak, out=rows, where=peak > 0)  # first: squares of tiny entries would be lost

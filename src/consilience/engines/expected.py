@@ -1,4 +1,4 @@
-"""What views can be expected to say of edges that they have not seen, for engines that work in this memory."""
+"""Expected values of views on edges that they have not seen, for engines that work in this memory."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_FEW = 3  # edges that two views both judge: of fewer nothing is concluded
+_FEW = 3  # edges that two views both judge: fewer are not enough
 
 Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 
 
 def expected_values(values: Floats, seen: Mask) -> Floats:
-    """Return what views say of edges, with what can be expected of them where they have not seen an edge.
+    """Return the values of views on edges, with expected values where they have not seen an edge.
 
     Parameters
     ----------
     values : ndarray of shape (v, n_edges)
-        What each view says, not negative.
+        The values of each view, not negative.
     seen : ndarray of bool of shape (v, n_edges)
         Which view judges which edge; each edge is judged by one at least.
 
     Examples
     --------
-    The second view says the double of the first (and more on average), and has not seen the last edge:
+    The values of the second view are twice those of the first, and it has not seen the last edge:
 
     >>> import numpy as np
     >>> values = np.array([[1.0, 2.0, 4.0, 3.0], [2.0, 4.0, 8.0, 0.0]])
@@ -61,6 +61,6 @@ def _covariance(values: Floats, seen: Mask, means: Floats) -> Floats:
     judged = seen.astype(np.float64)
     counts = judged @ judged.T
     covariance = np.where(counts >= _FEW, (apart @ apart.T) / np.maximum(counts, 1), 0.0)
-    # Of different edges each, they need not fit together: what would be a negative variance is none.
+    # Each is of different edges, so they need not fit together: negative eigenvalues are set to 0.
     variances, axes = np.linalg.eigh(covariance)
     return np.asarray((axes * np.maximum(variances, 0.0)) @ axes.T)

@@ -1,4 +1,4 @@
-"""What engines have in common that work in the memory of this process, on arrays, `EdgeSet` and SciPy matrices."""
+"""The common part of engines that work in the memory of this process: arrays, `EdgeSet`, SciPy matrices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 class HostEngine(Engine):
-    """An engine whose handles are plain objects: points with the methods of `numba.points.protocol.Points`."""
+    """An engine whose handles are plain objects: points have the methods of `points.protocol.Points`."""
 
     def query(self, points: Any, rows: Any) -> Any:
         return points.query(rows)

@@ -32,7 +32,7 @@ def kmeans(
 ) -> Clusters:
     """Cluster the rows; see `Engine.kmeans`.
 
-    `many` is what an engine does with more than `n_many` rows, none of them 0.
+    `many` is the engine's own function for more than `n_many` rows, none of them 0.
     """
     represented = vectors.any(axis=1)
     k = min(n_clusters, int(represented.sum()))
@@ -40,7 +40,7 @@ def kmeans(
     if not k:
         return Clusters(labels, np.zeros((1, vectors.shape[1])))
     with threads.libraries_on_one_thread(), warnings.catch_warnings():
-        # Too few distinct rows: the caller says so once.
+        # Too few distinct rows: the caller warns once.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if many is not None and len(vectors) > n_many:
             shown = vectors if represented.all() else vectors[represented]
@@ -50,7 +50,7 @@ def kmeans(
             labels[~represented] = np.linalg.norm(centers, axis=1).argmin()
         else:
             rows = unit_rows(vectors) if unit else np.array(vectors, dtype=np.float64, order="C")
-            # To the very end: it costs nothing here.
+            # Until nothing changes: it costs nothing here.
             model = KMeans(k, n_init=n_init, max_iter=max_iter, tol=0.0, random_state=random_state)
             labels[represented] = model.fit_predict(rows[represented])
             centers = model.cluster_centers_

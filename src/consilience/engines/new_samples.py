@@ -49,7 +49,7 @@ def trust_of_ends(edges: EdgeSet, trust: Floats) -> Floats:
 
 
 def coinciding(edges: EdgeSet, parts: Sequence[tuple[int, Floats]], n_views: int) -> Mask:
-    """Mark edges on which every view that judges them is at distance 0, and one at least does."""
+    """Mark edges that at least one view judges, and whose distance is 0 in every view that judges them."""
     judged = np.ones((n_views, edges.n_edges), dtype=bool) if edges.seen is None else edges.seen
     measuring = np.zeros(n_views, dtype=bool)
     same = np.ones(edges.n_edges, dtype=bool)
@@ -62,7 +62,10 @@ def coinciding(edges: EdgeSet, parts: Sequence[tuple[int, Floats]], n_views: int
 def count_votes(
     edges: EdgeSet, values: Floats, kept: Mask, same: Mask, labels: NDArray[np.intp], n_clusters: int
 ) -> NDArray[np.float64]:
-    """Add up the values of the edges kept, by the cluster that they lead to; of copies only those count."""
+    """Add up the values of the kept edges, by the cluster they lead to.
+
+    For a new sample that is a copy, only the edges to its copies count, as 1 each.
+    """
     rows, m = edges.rows, edges.n_samples
     has_copy = np.zeros(m, dtype=bool)
     has_copy[rows[same]] = True

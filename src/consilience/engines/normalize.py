@@ -14,7 +14,7 @@ EdgeArray = NDArray[np.floating[Any]]
 def normalized(weights: EdgeArray, seen: NDArray[np.bool_] | None, names: Sequence[str]) -> EdgeArray:
     """Return weights scaled to sum 1 per view, in their own memory; see `Engine.normalize`."""
     _check(weights, names)
-    # The largest weight is taken out first: sums of very large or small numbers may not be finite.
+    # First divided by the largest weight: sums of very large or small numbers may not be finite.
     np.divide(weights, weights.max(axis=1, keepdims=True), out=weights)
     shares = np.ones(len(weights)) if seen is None else seen.mean(axis=1)
     shares /= weights.sum(axis=1, dtype=np.float64)

@@ -1,8 +1,8 @@
-"""The seam: everything that is done to rows and edges, as the functions of an engine.
+"""The interface of engines: everything that is done to rows and edges.
 
-Stages call an engine and never look into what it returns. A *handle* is whatever the engine likes, an array or
-something on another device: only the engine that made it opens it. Scalars, v x v matrices, small samples and
-labels come to the caller; anything larger comes by `fetch`, when somebody asks for it.
+Stages call an engine and never use the inside of what it returns. A *handle* is an object of the engine, an
+array or something on another device: only the engine that made it opens it. Scalars, v x v matrices, small
+samples and labels are returned to the caller; anything larger comes by `fetch`, when it is needed.
 
 ==================  =====================================================================================
 handle              what it stands for
@@ -21,8 +21,8 @@ graph               a symmetric sparse graph, (n, n)
 vectors             rows of an embedding, (n, m)
 ==================  =====================================================================================
 
-`numpy` is the readable engine and the oracle for all others; `numba` is the default. Both work in the memory
-of this process: their handles are plain arrays, `EdgeSet` and SciPy matrices.
+`numpy` is the readable engine, and all others are tested against it; `numba` is the default. Both work in the
+memory of this process: their handles are plain arrays, `EdgeSet` and SciPy matrices.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SEARCHES: tuple[Search, ...] = ("auto", "exact", "approximate")
 def enough_for_subset(k: int, share: float) -> int:
     """Return how many neighbours to find so that a share of the samples hardly ever lacks one of its k.
 
-    Of the nearest K of all samples that share is in a subset, give or take chance.
+    Of the K nearest of all samples about that share is in a subset; the number varies by chance.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def enough_for_subset(k: int, share: float) -> int:
 class Engine(ABC):
     """All heavy work on rows and edges. See the module for what handles are.
 
-    A subclass has a `name`, and implements every abstract function. `tests/engines` runs each of them, for
-    every engine, next to the oracle.
+    A subclass has a `name`, and implements every abstract function. `tests/engines` compares each of them,
+    for every engine, with the readable engine.
     """
 
     name: ClassVar[str]
@@ -72,7 +72,7 @@ class Engine(ABC):
     # About the engine
 
     def limit(self, n_jobs: int | None) -> AbstractContextManager[None]:
-        """Use so many threads inside the block; None leaves everything as it is."""
+        """Use this number of threads inside the block; None leaves everything as it is."""
         return threads.limit(n_jobs)
 
     @property
@@ -89,19 +89,21 @@ class Engine(ABC):
         return handle
 
     def adopt(self, value: Any) -> Handle:
-        """Return a handle for what `fetch` would return: the way back, for checkpoints and own graphs."""
+        """Return a handle for what `fetch` would return: the reverse, for checkpoints and own graphs."""
         return value
 
-    # Rows: features, and who is near whom
+    # Rows: features and neighbours
 
     @abstractmethod
     def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
-        """Return range, mean, spread and zeros of the columns of a dense view, over the rows seen."""
+        """Return range, mean, variance and zeros of the columns of a dense view, over the rows seen."""
 
     @abstractmethod
     def place(self, space: Space) -> Handle:
-        """Put a view where the engine wants it, and return points. Raises a ValueError if the metric cannot
-        measure it."""
+        """Put a view into the memory of the engine, and return points.
+
+        Raises a ValueError if the metric cannot measure it.
+        """
 
     @abstractmethod
     def query(self, points: Handle, rows: Any) -> Handle:
@@ -118,18 +120,18 @@ class Engine(ABC):
         Returns
         -------
         queries
-            What is said of one new sample does not depend on the others. A sample of the view that comes
-            again as a new one is measured exactly as in `measure`, and is at 0 from itself; but under cosine
-            and correlation a row without direction is at 1 from everybody.
+            The results for one new sample do not depend on the others. A sample of the view that comes again
+            as a new one is measured exactly as in `measure`, and is at 0 from itself; but with cosine and
+            correlation a row without direction is at 1 from every sample.
         """
 
     @abstractmethod
     def subset(self, points: Handle, rows: NDArray[np.intp], n_samples: int) -> Handle:
-        """Return points of some of the n samples, ascending; nothing is placed anew."""
+        """Return points of some of the n samples, ascending; nothing is placed again."""
 
     @abstractmethod
     def cached(self, points: Handle) -> Handle:
-        """Return points that remember what they were asked, for those who fit many models to the same views."""
+        """Return points that keep their answers, for fitting many models to the same views."""
 
     @abstractmethod
     def is_constant(self, points: Handle) -> bool:
@@ -139,8 +141,8 @@ class Engine(ABC):
     def mean_over_pairs(self, points: Handle) -> float:
         """Return the mean over all n^2 pairs, a sample and itself counting as 0.
 
-        Of squared distances, or of similarities; but for cosine and correlation of the distances 1 - cos
-        themselves, not squared. So it has a closed form for these and for Euclidean distance.
+        It is the mean of squared distances, or of similarities; for cosine and correlation, of the distances
+        1 - cos themselves, not squared. So it has a closed form for these and for Euclidean distance.
         """
 
     @abstractmethod
@@ -148,7 +150,7 @@ class Engine(ABC):
         """Return the k nearest of each sample, and how they were found.
 
         Distances that agree to twelve digits count as equal; of equal ones the lower number is nearer, or in
-        sparse graphs the one whose ends share more neighbours. "auto" is exact where looking at all pairs
+        sparse graphs the one whose ends share more neighbours. "auto" is exact where comparing all pairs
         costs less.
         """
 
@@ -160,9 +162,9 @@ class Engine(ABC):
     def break_ties(self, points: Handle, lists: Handle, seed: Sequence[int]) -> Handle:
         """Return lists that do not depend on the order of the samples.
 
-        Where the last two neighbours of many samples are equally near, the order of the samples decides who is
-        named. It is the same in all views and would pass for agreement: so the last ones are drawn at random
-        among those that are equally near. Lists without many ties come back as they are.
+        Where the last two neighbours of many samples are equally near, the order of the samples decides which
+        is named. It is the same in all views and would look like agreement: so the last ones are drawn at
+        random among those that are equally near. Lists without many ties are returned as they are.
         """
 
     @abstractmethod
@@ -177,7 +179,7 @@ class Engine(ABC):
 
     @abstractmethod
     def overlaps(self, stacked: Handle, mask: Mask | None) -> Overlaps:
-        """Count what the lists of views have in common, and what chance would make of it.
+        """Count what the lists of views have in common, and what is expected by chance.
 
         `mask` (n, v) says which view has seen which sample; None: all.
         """
@@ -193,11 +195,11 @@ class Engine(ABC):
         stacked, mask
             As for `overlaps`.
         votes : ndarray of shape (v, v)
-            How much of a vote each view (column) has on each (row).
+            The vote that each view (column) has on each (row).
         expected : ndarray of shape (v, v)
             How many neighbours two views share on average.
         units : ndarray of shape (v,)
-            What the confirmed neighbours of a view are counted in; 0: the view's rows all count 1.
+            The unit in which the confirmed neighbours of a view are counted; 0: the view's rows all count 1.
 
         Notes
         -----
@@ -206,7 +208,9 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def lower_trust(self, trust: Handle | None, n_views: int, columns: Mask, rows: Mask, level: float) -> Handle:
+    def lower_trust(
+        self, trust: Handle | None, n_views: int, columns: Mask, rows: Mask, level: float
+    ) -> Handle:
         """Return trust that is `level` in these columns (v,) and rows (n,); None stands for 1 everywhere."""
 
     @abstractmethod
@@ -229,14 +233,14 @@ class Engine(ABC):
 
     @abstractmethod
     def votes(self, graph: Handle, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what a view's neighbours say of each sample's cluster, (n, c).
+        """Return what a view's neighbours say about each sample's cluster, (n, c).
 
         `members` (n, c) are probabilities of the clusters. A vote is the probability that a walk of two steps
-        on that graph ends in a cluster; walks that return to where they began do not count. With few
-        neighbours a vote is drawn towards the share of the cluster.
+        on that graph ends in a cluster; walks that return to their start do not count. With few neighbours a
+        vote is shrunk towards the share of the cluster.
         """
 
-    # Edges: what the views say of them
+    # Edges: the values of the views on them
 
     @abstractmethod
     def unite(self, lists: Sequence[Handle], mask: Mask | None) -> Handle:
@@ -272,8 +276,10 @@ class Engine(ABC):
     def moments(
         self, values: Handle, judged: Handle | None, view: int, kernel: EdgeKernel | None = None
     ) -> Moments:
-        """Return mean and deviation over the edges that a view judges, of values or what a kernel makes of
-        them."""
+        """Return mean and deviation of values over the edges that a view judges.
+
+        With a kernel: of the transformed values.
+        """
 
     @abstractmethod
     def mean_root(
@@ -299,13 +305,13 @@ class Engine(ABC):
     ) -> Handle:
         """Return weights from the values of each view and its kernel; 0 where a view does not judge.
 
-        `parts` is asked for one view after the other, so that only one view's values need be held. Many
-        weights may be kept in single precision, unless `double` says otherwise.
+        `parts` gives one view after the other, so that only one view's values are in memory. Many weights may
+        be kept in single precision, unless `double` is set.
         """
 
     @abstractmethod
     def transform(self, values: Handle, kernel: EdgeKernel) -> Handle:
-        """Return what a kernel makes of values."""
+        """Return the values transformed by a kernel."""
 
     @abstractmethod
     def n_values(self, weights: Handle) -> int:
@@ -331,18 +337,19 @@ class Engine(ABC):
         view_weights: Vector | None = None,
         trust: Handle | None = None,
     ) -> Handle:
-        """Return the mean over the views that judge each edge, weighted by views and by trust if these are
-        given."""
+        """Return the mean over the views that judge each edge.
+
+        It is weighted by views and by trust if these are given.
+        """
 
     @abstractmethod
     def expected_average(
         self, weights: Handle, judged: Handle, view_weights: Vector, trust: Handle | None = None
     ) -> Handle:
-        """Return the weighted mean over all views, with what a view can be expected to say of an edge that it
-        does not judge.
+        """Return the weighted mean over all views, with expected values where a view does not judge.
 
-        That is the conditional mean of jointly normal values, with the means and covariances of the edges that
-        two views both judge. `trust` weighs the views that do judge.
+        An expected value is the conditional mean of jointly normal values, with the means and covariances of
+        the edges that two views both judge. `trust` weighs the views that do judge.
         """
 
     # Fusion: the passes over the edges of the paper's algorithms
@@ -351,7 +358,7 @@ class Engine(ABC):
     def normalize(self, weights: Handle, judged: Handle | None, names: Sequence[str]) -> Handle:
         """Return weights that sum to 1 for each view; those given may be overwritten.
 
-        With samples missing: that have the mean 1 / n_edges over the edges that the view judges. Raises a
+        With samples missing they have the mean 1 / n_edges over the edges that the view judges. Raises a
         ValueError that names the view whose weights are negative, not finite or all 0.
         """
 
@@ -367,7 +374,7 @@ class Engine(ABC):
 
     @abstractmethod
     def start(self, state: Handle, scales: Vector) -> Sums:
-        """Set the fused values to their closed form, E being 0."""
+        """Set the fused values to their closed form, where E is 0."""
 
     @abstractmethod
     def dca_round(self, state: Handle, scales: Vector, beta: float, gamma: float, steps: int) -> Sums:
@@ -386,7 +393,7 @@ class Engine(ABC):
 
     @abstractmethod
     def consistent(self, weights: Handle, inconsistent: Handle, scales: Vector) -> Handle:
-        """Return what each view says of each edge, on the common scale: alpha_i A_i."""
+        """Return each view's value on each edge, on the common scale: alpha_i A_i."""
 
     @abstractmethod
     def collect(self, state: Handle) -> tuple[Handle, Handle]:
@@ -398,11 +405,12 @@ class Engine(ABC):
     def impute(
         self, edges: Handle, values: Handle, mask: Mask, view_weights: Vector, k: int
     ) -> tuple[Handle, Handle]:
-        """Put what common neighbours say in place of what views have not seen; return edges and values.
+        """Complete the edges that views have not seen by common neighbours; return edges and values.
 
         With p the share of the views, by their weights, that judge an edge, its value s becomes
         p s + (1 - p) c T, where T is the weight of a walk of two steps between its ends on the unified graph
-        and c a unit, by least squares. Samples that no view has seen both of are joined by c T, the k nearest.
+        and c a unit, by least squares. Samples that no view has seen both of are joined by c T, the k
+        nearest.
         """
 
     @abstractmethod
@@ -483,7 +491,7 @@ class Engine(ABC):
 
     @abstractmethod
     def trust_of_ends(self, edges: Handle, trust: Handle) -> Handle:
-        """Return, for each view that judges an edge, the trust in the sample of the fit it leads to; else 0."""
+        """Return, for each view that judges an edge, the trust in the sample that it leads to; else 0."""
 
     @abstractmethod
     def coinciding(self, edges: Handle, parts: Sequence[tuple[int, Handle]], n_views: int) -> Handle:
@@ -493,9 +501,10 @@ class Engine(ABC):
     def cluster_shares(
         self, edges: Handle, values: Handle, same: Handle, labels: NDArray[np.intp], n_clusters: int, k: int
     ) -> Matrix:
-        """Let the k strongest edges of each new sample vote, by their values, for the clusters they lead to.
+        """Count the votes of the k strongest edges of each new sample for the clusters they lead to.
 
-        Only the edges marked in `same` vote, with 1 each, where a sample has any. Returns (m, n_clusters).
+        Edges vote by their values. If a sample has edges marked in `same`, only these vote, with 1 each.
+        Returns (m, n_clusters).
         """
 
     # Dense steps of comparison systems

@@ -1,4 +1,4 @@
-"""What engines hand to their callers: a few numbers, whatever the number of samples."""
+"""What engines return to their callers: a few numbers, for any number of samples."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Neighbors:
     report : SearchReport
         How they were found.
     known : handle or None
-        What the search has measured on the way, for `Engine.measure`. Not stored: it can be measured again,
+        Distances that the search has measured, for `Engine.measure`. Not stored: they can be measured again,
         to the same bits.
     """
 
@@ -61,7 +61,7 @@ class Neighbors:
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """What neighbour lists of several views have in common, and what chance would make of them.
+    """What neighbour lists of several views have in common, and what is expected by chance.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Overlaps:
 class Sums:
     r"""Sums over the edges, for consistent parts A, inconsistent parts E = W - A and the fused s.
 
-    All that the next scales and the objective need: v x v numbers, whatever the number of edges.
+    The next scales and the objective need nothing else: v x v numbers, for any number of edges.
 
     Below, :math:`\tau_{ie}` is the trust in view i on edge e: 1 if none is given, 0 where unseen. And
     :math:`\Lambda_e = \sum_i \lambda_i \tau_{ie}` is the total weight of the views on the edge.
@@ -100,7 +100,7 @@ class Sums:
     fused_square : float
         :math:`\sum_e \Lambda_e s_e^2`.
     consistent_gram : ndarray of shape (v, v) or None
-        :math:`\sum_e \tau_{ie} A_{ie} \tau_{je} A_{je} / \Lambda_e`; only the exact solver asks for it.
+        :math:`\sum_e \tau_{ie} A_{ie} \tau_{je} A_{je} / \Lambda_e`; only the exact solver needs it.
     """
 
     consistent_squares: Vector

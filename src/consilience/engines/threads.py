@@ -2,8 +2,8 @@
 
 Kernels release the interpreter lock and each call writes only its own slice of the output or its own
 partial sum, so the result does not depend on how many threads there are or which one ran which block.
-Plain threads instead of Numba's own parallel loops: these compile in a fraction of the time, and may be
-used from several Python threads at once, which Numba's default threading layer does not survive.
+Plain threads are used instead of Numba's own parallel loops: they compile in a fraction of the time, and may
+be used from several Python threads at once, with which Numba's default threading layer crashes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 from ..run.events import tick
 
-_AIM, _TELL = 0.1, 0.2  # seconds: how long a range should take, and how often it is told how far it is
+_AIM, _REPORT = 0.1, 0.2  # seconds: how long a range should take, and how often progress is reported
 _FIRST = 128  # the first range of a thread is this part of its share
 
 _n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default=None)
@@ -38,7 +38,7 @@ def count() -> int:
 
 @contextmanager
 def limit(n_jobs: int | None) -> Iterator[None]:
-    """Use `n_jobs` threads for our kernels, BLAS and OpenMP alike inside the block.
+    """Use `n_jobs` threads for our kernels, BLAS and OpenMP inside the block.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def limit(n_jobs: int | None) -> Iterator[None]:
 
 
 def libraries_on_one_thread() -> AbstractContextManager[None]:
-    """Keep BLAS and OpenMP to one thread inside the block, whatever `limit` allows our own kernels.
+    """Keep BLAS and OpenMP to one thread inside the block, even if `limit` allows our own kernels more.
 
-    For work that we spread over threads ourselves, or that is too small to spread: threads of a library
+    For work that we distribute over threads ourselves, or that is too small for that: threads of a library
     wait for each other by spinning, which on a busy machine can take twenty times as long as one thread.
     """
     return _limited_libraries(1)
@@ -74,8 +74,8 @@ def libraries_on_one_thread() -> AbstractContextManager[None]:
 def _limited_libraries(number: int) -> Iterator[None]:
     """Limit the libraries' threads inside the block.
 
-    OpenMP keeps the number for each Python thread apart, BLAS one for the process: of limits on BLAS that
-    several Python threads set at once the least holds, and the last to leave restores what was before.
+    OpenMP has a separate number for each Python thread, BLAS one for the process: if several Python threads
+    limit BLAS at once, the smallest limit is used, and the last one to end restores the number of before.
     """
     with _libraries().select(user_api="openmp").limit(limits=number):
         with _lock:
@@ -93,7 +93,7 @@ def _limit_blas() -> None:
     libraries = _libraries().select(user_api="blas").lib_controllers
     for library in libraries:
         before = _blas_before.setdefault(library.filepath, library.num_threads)
-        # Newer threadpoolctl lets only one Python thread set this, until it gives up the right.
+        # In newer threadpoolctl only one Python thread can set this, until it gives up the right.
         release = getattr(library, "clear_controlling_thread", lambda force: None)
         release(force=True)
         library.set_num_threads(min(_blas_limits, default=before))
@@ -108,7 +108,7 @@ _blas_before: dict[str, int] = {}  # number of threads before the first limit, w
 
 
 def _libraries() -> ThreadpoolController:
-    """Return the libraries loaded. Looking for them takes milliseconds: again only after new imports."""
+    """Return the loaded libraries. The search takes milliseconds: it is done again only after new imports."""
     return _libraries_among(len(sys.modules))
 
 
@@ -118,12 +118,12 @@ def _libraries_among(n_modules: int) -> ThreadpoolController:
 
 
 def for_ranges(
-    kernel: Callable[[int, int], object], n_items: int, grain: int = 1, *, told: bool = False
+    kernel: Callable[[int, int], object], n_items: int, grain: int = 1, *, reported: bool = False
 ) -> None:
     """Call `kernel(start, stop)` on consecutive ranges that cover `range(n_items)`.
 
-    Ranges are so long as to take about a tenth of a second, by what the ranges before took: whoever presses
-    Ctrl-C need not wait for the rest, and threads end at about the same time.
+    A range takes about a tenth of a second, as estimated from the ranges before: so Ctrl-C works at once, and
+    threads end at about the same time.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def for_ranges(
         Number of items.
     grain : int, default=1
         Ranges begin at multiples of it, and fewer items than this never go to a second thread.
-    told : bool, default=False
-        Whether to tell how far it is (`ticks.tick`): for the loop that most of a stage is.
+    reported : bool, default=False
+        Whether to report progress (`run.events.tick`): for the loop that takes most of the time of a stage.
     """
     n_grains = -(-n_items // grain)
     if n_grains <= 1:
@@ -146,17 +146,19 @@ def for_ranges(
         for start, stop in ranges:
             kernel(start, stop)
             ranges.took(stop - start)
-            if told:
+            if reported:
                 tick(stop, n_items)
         return
     with ThreadPoolExecutor(n_threads) as pool:
         try:
             waiting = {pool.submit(ranges.work, kernel) for _ in range(n_threads)}
             while waiting:
-                ended, waiting = wait(waiting, timeout=_TELL if told else None, return_when=FIRST_EXCEPTION)
+                ended, waiting = wait(
+                    waiting, timeout=_REPORT if reported else None, return_when=FIRST_EXCEPTION
+                )
                 for one in ended:
                     one.result()
-                if told:
+                if reported:
                     tick(ranges.n_done, n_items)
         except BaseException:
             ranges.stop()
@@ -164,7 +166,7 @@ def for_ranges(
 
 
 class _Ranges:
-    """Ranges of items, handed out one after another to any number of threads.
+    """Ranges of items, given one after another to any number of threads.
 
     Parameters
     ----------
@@ -177,10 +179,10 @@ class _Ranges:
         self.n_done = 0
         self._next = 0
         self._lock = threading.Lock()
-        # To begin with a small part, because nothing is known; but hardly any time is lost on small work.
+        # First a small part, because nothing is known; but hardly any time is lost on small work.
         first = -(-n_items // (_FIRST * n_threads))
         self._size = max(grain, first)
-        # Not more than this at once, or one thread would end long before another.
+        # Not more than this at once: otherwise one thread would end long before another.
         self._longest = n_items if n_threads == 1 else max(grain, -(-n_items // (4 * n_threads)))
         self._began = time.perf_counter()
 
@@ -208,7 +210,7 @@ class _Ranges:
             raise
 
     def took(self, n_items: int) -> None:
-        """Say that a range is done; for a single thread, which has no time but for its ranges."""
+        """Report that a range is done; for a single thread, whose time is the time of its ranges."""
         now = time.perf_counter()
         self._learn(n_items, now - self._began)
         self._began = now
@@ -220,6 +222,6 @@ class _Ranges:
             self._size = int(min(max(wanted, self.grain), 8 * max(n_items, self.grain)))
 
     def stop(self) -> None:
-        """Hand out no more."""
+        """Give no more ranges."""
         with self._lock:
             self._next = self.n_items

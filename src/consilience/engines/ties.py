@@ -1,7 +1,7 @@
 """Lists that do not depend on the order of the samples, for engines that work in this memory.
 
-Where many samples are equally near, in views of few different rows, which of them are named is decided by the
-order of the samples. That order is the same in all views, and would pass for agreement.
+Where many samples are equally near, in views of few different rows, the order of the samples decides which of
+them are named. That order is the same in all views, and would look like agreement.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..graphs import EdgeSet
 
 _MANY_TIES = 0.2  # share of the samples whose last two neighbours are equally near
-_WIDER = 3  # times as many neighbours are looked at where there are ties
+_WIDER = 3  # times as many neighbours are considered where there are ties
 _EQUAL = 1e-11  # relative difference of distances that count as equal
 
 Index = NDArray[np.integer[Any]]
@@ -31,13 +31,13 @@ def untied_lists(points: Any, lists: Index, seed: Sequence[int]) -> Index:
     lists : ndarray of shape (n, k)
         Neighbours; of equally near samples the first come first.
     seed : sequence of int
-        Draws the order of the samples, and among equally near ones.
+        Draws the order of the samples, and draws among equally near ones.
     """
     if not _has_ties(points, lists):
         return lists
     n, k = lists.shape
     rng = np.random.default_rng(seed)
-    if points.ranks_ties:  # a graph ranks equal edges itself; an order of its own decides what is left
+    if points.ranks_ties:  # a graph ranks equal edges itself; a random order decides the rest
         return nearest_in_order(points, k, rng.permutation(n))
     return _drawn_lists(points, n, k, rng)
 
@@ -65,7 +65,7 @@ def _has_ties(points: Any, lists: Index) -> bool:
 def _drawn_lists(points: Any, n: int, k: int, rng: np.random.Generator) -> Index:
     """Return lists of k neighbours, the last ones drawn from those that are as near as the last one.
 
-    Of very many equally near ones some are looked at, the first in an order of this view's own.
+    Of very many equally near ones some are considered, the first in a random order of this view.
     """
     wide = np.sort(nearest_in_order(points, min(n - 1, _WIDER * k), rng.permutation(n)), axis=1)
     values = _distances(points, wide)

@@ -28,9 +28,9 @@ class NeighborGraph:
     step : csr_array of shape (n, n)
         Probabilities of going from a sample to its neighbours.
     returns : ndarray of shape (n,)
-        Probability that a walk of two steps comes back to where it began.
+        Probability that a walk of two steps returns to its start.
     n_named : ndarray of shape (n, 1)
-        How many neighbours speak of each sample.
+        How many neighbours vote on each sample.
     """
 
     step: sparse.csr_array
@@ -53,12 +53,12 @@ class NeighborGraph:
         return cls(both, returns, np.minimum(degree, 2.0 * k)[:, None])
 
     def votes(self, members: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what neighbours of neighbours say of each sample's cluster; see `Engine.votes`."""
-        # Walks that return to where they began are not counted: a sample is no witness about itself.
+        """Return what neighbours of neighbours say about each sample's cluster; see `Engine.votes`."""
+        # Walks that return to their start are not counted: a sample has no vote on itself.
         ends = self.step @ (self.step @ members) - self.returns[:, None] * members
         total = ends.sum(axis=1, keepdims=True)
         np.maximum(ends, 0.0, out=ends)
-        # As if one more neighbour were drawn from all samples, next to those of the sample, 2 k mostly.
+        # As if one more neighbour were drawn from all samples, in addition to the sample's own, mostly 2 k.
         weight = np.where(total > 1e-9, self.n_named, 0.0)
         ends /= np.maximum(total, 1e-9)
         shares = members.mean(axis=0) + 1e-12
@@ -74,12 +74,12 @@ def complete_graph(
     k: int,
     keep: Keep,
 ) -> tuple[EdgeSet, Floats]:
-    """Put what common neighbours say in place of what views have not seen; see `Engine.complete`.
+    """Complete the edges that views have not seen by common neighbours; see `Engine.impute`.
 
     Parameters
     ----------
     edges, values, mask, view_weights, k
-        As there.
+        As in `Engine.impute`.
     graph : csr_array of shape (n, n)
         The unified graph as it is, symmetric.
     keep : callable
@@ -87,13 +87,13 @@ def complete_graph(
     """
     assert edges.seen is not None
     share = view_weights @ edges.seen / view_weights.sum()
-    walked, strangers = _walks(edges, graph, mask, k, keep)
+    walked, unseen = _walks(edges, graph, mask, k, keep)
     squares = float(share @ walked**2)
-    if squares == 0:  # nobody has a neighbour in common with anybody
+    if squares == 0:  # no two samples have a neighbour in common
         return edges, values
     scale = float(share @ (walked * values)) / squares
     known = edges.to_csr(share * values + (1 - share) * scale * walked)
-    joined = sparse.csr_array(known + scale * strangers)
+    joined = sparse.csr_array(known + scale * unseen)
     joined.sort_indices()
     return EdgeSet(joined.indptr, joined.indices), joined.data
 
@@ -101,7 +101,7 @@ def complete_graph(
 def _walks(
     edges: EdgeSet, graph: sparse.csr_array, mask: Mask, k: int, keep: Keep
 ) -> tuple[Floats, sparse.csr_array]:
-    """Return the weights of walks of two steps on the edges, and the k largest to those of no common view."""
+    """Return the weights of walks of two steps: on the edges, and the k largest without a common view."""
     bits, starts = np.packbits(mask, axis=1), edges.rows
     on_edges, parts = np.zeros(edges.n_edges), []
     for first, walks in _blocks_of_walks(graph):

@@ -1,4 +1,4 @@
-"""The paper's heart: the model, its solver, and fusion for people who bring graphs."""
+"""The main part of the paper: the model, its solver, and fusion of given graphs."""
 
 from .alternation import RoundInfo, Schedule, fuse_new_edges, learn_consistent_graph
 from .edge_fusion import AverageFusion, ConsistentFusion, EdgeFusion, Fused, Learned

@@ -1,4 +1,4 @@
-"""Consistent graph learning: scales, fused graph and consistent parts in turn (the paper's Algorithm 3)."""
+"""Consistent graph learning: scales, fused graph and consistent parts by turns (the paper's Algorithm 3)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROUNDING: dict[Any, float] = {
 
 @dataclass(frozen=True, eq=False)
 class RoundInfo:
-    """What a callback is told after each round.
+    """What a callback gets after each round.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class Schedule:
     Attributes
     ----------
     solver : {"dca", "exact"}
-        The paper's scheme with its DCA steps; or, from where that ends, rounds with the exact minimiser.
+        The paper's method with its DCA steps; or the same, followed by rounds with the exact minimiser.
     dca_steps : int
         DCA steps per round.
     tol : float
         Stop at round t >= 5 once ``f[t-1] - f[t] < tol * (f[0] - f[t])``, or once a round gains no more
-        than rounding. The exact rounds are counted apart.
+        than rounding. The exact rounds are counted separately.
     max_iter : int
         Cap on the number of rounds, of either kind.
     callback : callable or None
@@ -99,10 +99,10 @@ def learn_consistent_graph(
     edges: Any = None,
     kind: Literal["similarity", "distance"] | None = None,
 ) -> FusionResult:
-    """Run Algorithm 3 on a posed problem; what the result holds of edges are handles of the engine.
+    """Run Algorithm 3 on a posed problem; edge values of the result are handles of the engine.
 
     With ``solver="dca"`` the fused vector returned is the one of the last completed round, as in the
-    authors' program: it is not recomputed after the last update of A (their round cap excepted).
+    authors' program: it is not recomputed after the last update of A (except at their limit of rounds).
 
     ``solver="exact"`` goes on from there with rounds in which the scales and s, then A, are minimised
     exactly. No step raises the objective, so it ends no higher than DCA; and the fused vector returned is
@@ -143,21 +143,21 @@ def learn_consistent_graph(
 def fuse_new_edges(problem: FusionProblem, scales: Vector, solver: str, n_rounds: int, engine: Engine) -> Any:
     """Fuse other edges with the scales that a fusion has found.
 
-    Given the scales, what becomes of an edge depends on its own values alone: the rounds are those of
+    Given the scales, the fused value of an edge depends on its own values alone: the rounds are those of
     `learn_consistent_graph` without the update of the scales.
 
     Parameters
     ----------
     problem : FusionProblem
-        The new edges, with each view's weights in the units of the fusion: divided by what its own were.
+        The new edges, with each view's weights in the units of the fusion: divided by the same sums.
     scales : ndarray of shape (v,)
-        What it found.
+        The scales that it found.
     solver : {"dca", "exact"}
         Which edge step it used.
     n_rounds : int
         How many rounds it took.
     engine : Engine
-        Who does the rounds.
+        The engine that computes.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def _value(program: tuple[Any, Vector, float], x: Vector) -> float:
 
 
 def _settled(history: list[float], tol: float, rounding: float) -> bool:
-    """Say whether the last round gained less than `tol` of what has been gained in all, or only rounding."""
+    """Say whether the last round gained less than `tol` of the whole gain, or only rounding."""
     first, previous, last = history[0], history[-2], history[-1]
     return previous - last < tol * (first - last) or previous - last <= rounding
 

@@ -1,7 +1,8 @@
-"""Fusing what several views say of shared edges: the two models of the paper, the average, and your own.
+"""Fusing what several views say about shared edges: the two models of the paper, the average, and your own.
 
-An `EdgeFusion` says what a view brings onto the edges (`kernel`), and makes one similarity of all views on each
-edge (`fuse`). What it has learned from the edges of a fit, it applies to the edges of new samples (`Learned`).
+An `EdgeFusion` says how a view's values on the edges become weights (`kernel`), and combines all views into
+one similarity for each edge (`fuse`). It applies what it has learned from the edges of a fit to the edges of
+new samples (`Learned`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ Kind = Literal["similarity", "distance"]
 
 
 class Learned(ABC):
-    """What a fusion has learned: good for other edges, too."""
+    """What a fusion has learned: it can be applied to other edges, too."""
 
     @abstractmethod
     def similarity(self, weights: Any, judged: Any | None, trust: Any | None, engine: Engine) -> Any:
-        """Return the unified similarities on edges, from what the views say of them.
+        """Return the unified similarities on edges, from what the views say about them.
 
         Parameters
         ----------
@@ -53,7 +54,7 @@ class Learned(ABC):
 @stored()
 @dataclass(frozen=True, eq=False)
 class Fused:
-    """What a fusion made of the edges of a fit.
+    """The result of a fusion on the edges of a fit.
 
     Attributes
     ----------
@@ -64,10 +65,10 @@ class Fused:
     view_weights : ndarray of shape (v,)
         How much each view counts.
     expected : values, or None
-        The unified similarities if every view judged every edge and said what can be expected of it; None if
-        all do.
+        The unified similarities if every view judged every edge, with expected values where it does not; None
+        if all views do.
     result : FusionResult or None
-        All that a consistent fusion found; None for other models.
+        The full result of a consistent fusion; None for other models.
     kernels, units
         As in `EdgeWeights`: how each view's values became weights, and what these are divided by.
     """
@@ -85,19 +86,19 @@ class Fused:
         return replace(self, similarity=None, expected=None)
 
 
-class EdgeFusion(ABC):
-    """A model that fuses what views say of shared edges into one similarity for each edge.
+class EdgeFusion(ABC):  # noqa: B024 - one of two methods is implemented, so neither is abstract
+    """A model that fuses what views say about shared edges into one similarity for each edge.
 
     To write one, implement `fuse`, and a `Learned` for prediction; or only `combine`, if all it needs is the
     weights of the views on each edge.
     """
 
-    kind: Kind = "similarity"  # what the model wants the views to say of an edge
+    kind: Kind = "similarity"  # which values of the views on an edge the model needs
 
     def kernel(self, values: Any, kind: Kind, judged: Any | None, view: int, engine: Engine) -> EdgeKernel:
         """Return how a view's values on the edges become weights: here Gaussian similarities, as in SGF.
 
-        `kind` says what the values are; similarities that the user brought are taken as they are.
+        `kind` says what the values are; similarities that the user gave are taken as they are.
         """
         if kind == "similarity":
             return EdgeKernel()
@@ -127,7 +128,7 @@ class EdgeFusion(ABC):
         Parameters
         ----------
         weights : weights
-            What each view brings onto the edges; may be overwritten.
+            Each view's weights on the edges; may be overwritten.
         edges : edges
             The edges.
         view_weights : ndarray of shape (v,)
@@ -166,7 +167,7 @@ class EdgeFusion(ABC):
 
 @dataclass(frozen=True, eq=False)
 class _Combined(Learned):
-    """A fusion that treats each edge for itself, on arrays."""
+    """A fusion that treats each edge by itself, on arrays."""
 
     fusion: EdgeFusion
     view_weights: Vector
@@ -265,7 +266,9 @@ class LearnedScales(Learned):
 
 
 class ConsistentFusion(EdgeFusion):
-    """Consistency apart from inconsistency: the paper's model, of similarities (SGF) or distances (DGF).
+    """The paper's model, which separates consistent from inconsistent parts.
+
+    It fuses similarities (SGF) or distances (DGF).
 
     Parameters
     ----------
@@ -282,10 +285,10 @@ class ConsistentFusion(EdgeFusion):
         self.beta, self.gamma, self.schedule = float(beta), float(gamma), schedule
 
     def kernel(self, values: Any, kind: Kind, judged: Any | None, view: int, engine: Engine) -> EdgeKernel:
-        """Return what values become: Gaussian similarities, or standardised squared distances."""
+        """Return the kernel: to Gaussian similarities, or to standardised squared distances."""
         if self.kind == "similarity":
             return super().kernel(values, kind, judged, view, engine)
-        # Not by the largest: weights with a long tail would leave nothing between edge and no edge.
+        # Not by the largest: with a long tail, most weights would then be close to no edge.
         bare = EdgeKernel(typical=engine.mean_positive(values) if kind == "similarity" else None)
         return EdgeKernel(bare.typical, engine.moments(values, judged, view, bare))
 
@@ -304,7 +307,7 @@ class ConsistentFusion(EdgeFusion):
         impute: bool,
         engine: Engine,
     ) -> Fused:
-        """Learn scales, consistent parts and the fused graph in turn (Algorithm 3)."""
+        """Learn scales, consistent parts and the fused graph, one after the other (Algorithm 3)."""
         judged = engine.judged(edges)
         on_edges = None if trust is None else engine.trust_on_edges(edges, trust, weights)
         problem = FusionProblem(

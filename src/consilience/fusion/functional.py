@@ -1,4 +1,4 @@
-"""Fusion for people who bring graphs."""
+"""Fusion of given graphs."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def consistent_graph(
         \sum_i \lambda_i \|\alpha_i A_i - s\|^2
         + \sum_{i,j} B_{ij} \lambda_i \lambda_j \alpha_i \alpha_j (W_i - A_i)'(W_j - A_j),
 
-    B being beta on the diagonal and gamma off it, after scaling each view's weights to sum 1 (with pairs
-    unseen: to the mean 1 / n_edges over the edges it has seen).
+    where B is beta on the diagonal and gamma elsewhere, after scaling each view's weights to sum 1 (with
+    unseen pairs: to the mean 1 / n_edges over the edges that it has seen).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def consistent_graph(
     beta : float, default=1.0
         What inconsistency costs.
     gamma : float, default=100.0
-        What it costs that two views are inconsistent on the same edge.
+        What it costs if two views are inconsistent on the same edge.
     view_weights : array-like of shape (v,), default=None
         The paper's lambda; None counts all views alike.
     seen : array-like of bool of shape (n_edges, v), default=None
@@ -66,9 +66,9 @@ def consistent_graph(
     trust : array-like of shape (n_edges, v), default=None
         How much each view counts on each edge, as a part of its weight: on edge e, lambda of view i becomes
         lambda times ``trust[e, i]`` in all the terms above. Numbers from 0 to 1; 0 (or less than 1e-9) is the
-        same as not seen, and what stands where `seen` is False does not matter. None: 1.
+        same as not seen, and values where `seen` is False do not matter. None: 1.
     solver : {"dca", "exact"}, default="dca"
-        "dca" is the paper's scheme; "exact" goes on from where that ends, with the exact minimiser on every
+        "dca" is the paper's method; "exact" continues from its result, with the exact minimiser on every
         edge.
     dca_steps : int, default=3
         DCA steps per round.
@@ -79,7 +79,7 @@ def consistent_graph(
     callback : callable, default=None
         ``callback(iteration, info)`` after each round; returning True stops.
     engine : {"numba", "numpy"} or Engine, default="numba"
-        Who does the passes over the edges.
+        The engine that computes.
     n_jobs : int, default=None
         Number of threads; None: all cores.
 
@@ -150,16 +150,16 @@ def fuse_graphs(
     """Fuse several graphs over the same samples into one.
 
     The graphs are taken as they are: no neighbours are chosen, nothing is standardised and no kernel is
-    applied. The shared edges are the union of the stored entries, off the diagonal.
+    applied. The shared edges are the union of the stored entries, without the diagonal.
 
     Parameters
     ----------
     graphs : sequence of graphs or mapping from names to graphs
         SciPy sparse matrices (or dense arrays, whose non-zero entries are the edges) of one shape
         (n, n); they may be directed. Or `GraphView`, or graphs of networkx or igraph, over the same nodes,
-        which are matched by name and stand in the order of the first graph.
+        which are matched by name and are in the order of the first graph.
     kind : {"similarity", "distance"}
-        What the entries are. It must be said, because an edge that a graph lacks has similarity 0, but
+        What the entries are. It must be given, because an edge that a graph lacks has similarity 0, but
         certainly not distance 0. A `GraphView` of the other kind is an error.
     fill : {"max", "unseen"}, default=None
         What to do when distance graphs have different edges. None refuses; ``"max"`` gives an absent

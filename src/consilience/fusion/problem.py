@@ -9,10 +9,10 @@ fused vector s:
         + \sum_{i,j} B_{ij} \lambda_i \lambda_j \alpha_i \alpha_j E_{ie} E_{je} \Big],
     \qquad E = W - A,
 
-B being beta on the diagonal and gamma off it. Views that have not seen an edge are outside of its sums.
+where B is beta on the diagonal and gamma elsewhere. Views that have not seen an edge are not in its sums.
 
-Ours, not the paper's: a view may be trusted less on some edges than on others. With a trust tau between 0 and
-1, on edge e view i counts lambda_i tau_ie instead of lambda_i, everywhere:
+In addition to the paper, a view may be trusted less on some edges than on others. With a trust tau between 0
+and 1, on edge e view i counts lambda_i tau_ie instead of lambda_i, everywhere:
 
 .. math::
 
@@ -28,7 +28,7 @@ paper          here
 ``lambda``     ``view_weights``
 ``alpha``      ``scales``
 ``beta``       ``beta``: what inconsistency costs
-``gamma``      ``gamma``: what two views being inconsistent on one edge costs
+``gamma``      ``gamma``: the cost of two views inconsistent on one edge
 ``B``          ``penalty``
 ``tau``        ``trust`` (v, n_edges); not in the paper
 =============  ===========================================================
@@ -112,14 +112,14 @@ def pose(
     beta, gamma : float
         Not negative.
     engine : Engine
-        Who takes the weights.
+        The engine that computes.
     view_weights : array-like of shape (v,), default=None
         Positive; None counts all views alike, as 1.
     seen : ndarray of bool of shape (v, n_edges), default=None
         Which view judges which edge.
     trust : array-like of shape (v, n_edges), default=None
         How much each view counts on each edge, as a part of its weight: numbers from 0 to 1, of which those
-        where `seen` is False do not matter. What is below 1e-9 counts as 0, and 0 as not seen. None: 1.
+        where `seen` is False do not matter. Trust below 1e-9 counts as 0, and 0 as not seen. None: 1.
         The normalisation of a view's row does not depend on how much it is trusted on the edges it judges.
     names : sequence of str, default=None
         For messages; ``view_0, view_1, ...`` by default.
@@ -195,7 +195,7 @@ def _check_trust(
     if seen is not None:
         given = np.where(seen, given, given.dtype.type(0))
     for name, row in zip(names, given, strict=True):
-        wrong = ~((row >= 0) & (row <= 1))  # not a number is neither
+        wrong = ~((row >= 0) & (row <= 1))  # NaN is neither
         if wrong.any():
             edge = int(np.argmax(wrong))
             raise ValueError(
@@ -250,7 +250,7 @@ def check_view_weights(view_weights: ArrayLike | None, names: Sequence[str]) -> 
 
 
 def objective(problem: FusionProblem, scales: Vector, consistent: EdgeArray, fused: EdgeArray) -> float:
-    """Return the objective as the paper writes it (Eq. 9), the oracle for everything faster.
+    """Return the objective as the paper writes it (Eq. 9); faster code is tested against it.
 
     Parameters
     ----------

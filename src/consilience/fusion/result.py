@@ -31,7 +31,7 @@ def _check(result: FusionResult) -> None:
         )
         require(fits, f"`{name}` does not fit")
     require(result.edges is None or result.edges.n_edges == shape[1], "its edges do not fit")
-    # New samples go through as many rounds.
+    # New samples need the same number of rounds.
     known = type(result.n_iter) is int and 0 <= result.n_iter <= len(result.history) - 1
     require(known, "its rounds do not fit")
     per_view = (result.view_names, result.view_weights, result.view_scales)
@@ -41,7 +41,7 @@ def _check(result: FusionResult) -> None:
 @stored(check=_check)
 @dataclass(frozen=True, eq=False)
 class FusionResult:
-    """The unified graph, and each view split into what the others share and what only it says.
+    """The unified graph, and each view split into a part that the others share and a part that only it has.
 
     Edge values are in the units of the model, where each view's weights sum to 1 (with samples missing: have
     the mean 1 / n_edges over the edges that the view judges, and are 0 on the others).
@@ -49,11 +49,11 @@ class FusionResult:
     Attributes
     ----------
     fused : ndarray of shape (n_edges,)
-        The unified graph on the edges: similarities or distances, as what went in.
+        The unified graph on the edges: similarities or distances, like the input.
     view_names : tuple of str
         Names of the views.
     view_weights : ndarray of shape (v,)
-        The paper's lambda: how much each view was told to count.
+        The paper's lambda: how much each view counts.
     view_scales : ndarray of shape (v,)
         The paper's alpha: the scale at which each view enters; on the simplex.
     history : ndarray of shape (n_iter + 1,)
@@ -67,16 +67,16 @@ class FusionResult:
     solver : {"dca", "exact"}
         Which edge step was used.
     weights_by_view, inconsistent_by_view : ndarray of shape (v, n_edges)
-        What went in, scaled, and the inconsistent part of it, as they are stored.
+        The input, scaled, and its inconsistent part, as they are stored.
     seen_by_view : ndarray of bool of shape (v, n_edges), or None
         Which view judges which edge; None: every view judges every edge.
     edges : EdgeSet or None
-        Where the values stand in the graph, if that is known.
+        Where the values are in the graph, if that is known.
     trust_by_view : ndarray of shape (v, n_edges), or None
-        How much each view was told to count on each edge, as a part of its weight; 0 where it does not judge.
+        How much each view counts on each edge, as a part of its weight; 0 where it does not judge.
         None: 1 where it judges.
     kind : {"similarity", "distance"} or None
-        What the weights are; None if that was not said.
+        What the weights are; None if that was not given.
     mean_trust : ndarray of shape (v,), or None
         Mean of each view's trust over all edges; None: 1.
     """

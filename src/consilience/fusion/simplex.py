@@ -29,10 +29,10 @@ def minimize_on_simplex(
     r"""Minimise :math:`\tfrac12 x'Hx - c'x` over the probability simplex (Eqs. 19-20, Algorithm 1).
 
     Away-step Frank-Wolfe with exact line search, warm-started. It finds the right face of the simplex after a
-    few steps but approaches the minimiser inside it only linearly, so each time the support has settled the
-    minimiser of that face is tried, or as much of the way there as is in the simplex: where that is better,
-    it is taken. The result is then exact to rounding for convex problems; a problem that is not convex gets a
-    stationary point no worse than the start.
+    few steps but approaches the minimiser inside it only linearly. So for each new support the minimiser of
+    that face is tried, or the last point in the simplex on the way to it: where that is better, it is taken.
+    The result is then exact to rounding for convex problems; a problem that is not convex gets a stationary
+    point that is not worse than the start.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def minimize_on_simplex(
     tried: set[bytes] = set()
     for iteration in range(max_iter):
         if iteration % _TRY_AGAIN == 0:
-            tried.clear()  # what was no use from afar may be from nearby
+            tried.clear()  # a minimiser that did not help from far away may help from near
         gradient = hessian @ point - linear
         support = point > 0
         toward = int(np.argmin(gradient))
@@ -86,7 +86,7 @@ def minimize_on_simplex(
             direction[away] -= 1.0
         step = _line_search(hessian, gradient, direction, longest)
         point += step * direction
-        # At the end of the feasible segment one coordinate is zero; rounding must not blur that.
+        # At the end of the feasible segment one coordinate is zero; it must be exactly 0.
         if step == longest and gain_toward < gain_away:
             point[away] = 0.0
         point = np.maximum(point, 0.0)
@@ -105,7 +105,7 @@ def _as_far_as_the_face_reaches(point: Vector, aim: Vector) -> Vector:
     """Go from a point of the simplex towards an aim outside until the first coordinate is 0."""
     change = aim - point
     falling = np.flatnonzero(change < 0)
-    if not len(falling):  # the aim is the point, but for rounding
+    if not len(falling):  # the aim is the point, up to rounding
         return point
     steps = point[falling] / -change[falling]
     result = np.maximum(point + steps.min() * change, 0.0)
@@ -116,9 +116,9 @@ def _as_far_as_the_face_reaches(point: Vector, aim: Vector) -> Vector:
 def _minimize_on_face(
     hessian: Matrix, linear: Vector, point: Vector, support: NDArray[np.bool_]
 ) -> Vector | None:
-    """Return the stationary point of the face with this support, or as near to it as the face reaches.
+    """Return the stationary point of the face with this support, or the nearest point to it on the way.
 
-    None if that is no better than the point.
+    None if that is not better than the point.
     """
     inside = np.flatnonzero(support)
     gradient = hessian @ point - linear
@@ -129,7 +129,7 @@ def _minimize_on_face(
             candidate = _as_far_as_the_face_reaches(point, candidate)
         change = candidate - point
         if change @ hessian @ change < 0 and gradient @ change > 0:
-            # It is a saddle: the farther from it along this line, the better.
+            # It is a saddle point: along this line, farther away from it is better.
             candidate = _as_far_as_the_face_reaches(point, point - change)
             change = candidate - point
         if gradient @ change + 0.5 * (change @ hessian @ change) < 0:
@@ -138,7 +138,7 @@ def _minimize_on_face(
 
 
 def _aims(hessian: Matrix, linear: Vector, point: Vector) -> Iterator[Vector]:
-    """Yield where on a face to go from a point inside it, the better place first."""
+    """Yield the points of a face to try from a point inside it, the better one first."""
     stationary = _stationary_point(hessian, linear)
     if stationary is not None:
         yield stationary
@@ -146,7 +146,7 @@ def _aims(hessian: Matrix, linear: Vector, point: Vector) -> Iterator[Vector]:
 
 
 def _stationary_point(hessian: Matrix, linear: Vector) -> Vector | None:
-    """Return where the gradient is the same in all coordinates and these sum to 1; None if not one point."""
+    """Return the point with equal gradient in all coordinates, and sum 1; None if it is not one point."""
     count = len(linear)
     border = np.abs(hessian).max() or 1.0
     system = np.full((count + 1, count + 1), border)
@@ -156,14 +156,14 @@ def _stationary_point(hessian: Matrix, linear: Vector) -> Vector | None:
         solution = np.linalg.solve(system, np.append(linear, border))[:count]
     except np.linalg.LinAlgError:
         return None
-    # The coordinates sum to 1 unless the system is as good as singular.
+    # The coordinates sum to 1 unless the system is nearly singular.
     if not np.all(np.isfinite(solution)) or not 0.5 < solution.sum() < 2.0:
         return None
     return np.asarray(solution / solution.sum())
 
 
 def _way_down(hessian: Matrix, gradient: Vector) -> Vector:
-    """Return a step that keeps the sum and lowers a face whose stationary point is lost in rounding.
+    """Return a step that keeps the sum and goes down, on a face without an exact stationary point.
 
     Such a face has directions without curvature. Where one of them slopes, the step leads down along them and
     out of the simplex; otherwise to the nearest stationary point.

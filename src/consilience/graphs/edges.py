@@ -29,7 +29,7 @@ class EdgeSet:
     """A set of directed edges in compressed rows, like a CSR matrix without values.
 
     The edges of row i are ``indices[indptr[i]:indptr[i + 1]]``, ascending, without i itself. Values on
-    the edges live apart, in arrays whose last axis runs over the edges in this order.
+    the edges are kept separately, in arrays whose last axis runs over the edges in this order.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class EdgeSet:
 
     @classmethod
     def union(cls, neighbors: Sequence[Index], mask: NDArray[np.bool_] | None = None) -> EdgeSet:
-        """Unite the neighbour lists of several views (the paper's index set F).
+        """Return the union of the neighbour lists of several views (the paper's index set F).
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class EdgeSet:
 
     @classmethod
     def from_support(cls, graphs: Sequence[sparse.sparray | sparse.spmatrix]) -> EdgeSet:
-        """Unite the stored entries of several sparse graphs, off the diagonal."""
+        """Return the union of the stored entries of several sparse graphs, without the diagonal."""
         n = graphs[0].shape[0]
         pattern = sparse.csr_array((n, n), dtype=np.int64)
         for graph in graphs:
@@ -88,7 +88,7 @@ class EdgeSet:
             off = entries.row != entries.col
             ones = np.ones(np.count_nonzero(off), dtype=np.int64)
             pattern = pattern + sparse.csr_array((ones, (entries.row[off], entries.col[off])), shape=(n, n))
-            pattern.data[:] = 1  # not a count, which would overflow
+            pattern.data[:] = 1  # not a count, which could overflow
         pattern.sort_indices()
         return cls(pattern.indptr, pattern.indices)
 

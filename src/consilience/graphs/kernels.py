@@ -1,9 +1,9 @@
 r"""From squared distances on the shared edges to edge weights that can be compared across views.
 
-Standardised over the edges (the paper's Eq. norm), :math:`x = \max((x - \mu) / \sigma + 1, 0)`: edges more than
-one deviation shorter than the mean become 0, the strongest there is. SGF then takes
-:math:`w = \exp(-x / 2\sigma^2)` with :math:`\sigma` the mean of :math:`\sqrt x`; DGF fuses x itself, and takes
-:math:`\exp(-s / 2\sigma)` of the fused s with :math:`\sigma` their mean.
+Standardised over the edges (the paper's Eq. norm), :math:`x = \max((x - \mu) / \sigma + 1, 0)`: edges that
+are shorter than the mean by more than one deviation become 0, the strongest value. SGF then takes
+:math:`w = \exp(-x / 2\sigma^2)` with :math:`\sigma` the mean of :math:`\sqrt x`; DGF fuses x itself, and
+takes :math:`\exp(-s / 2\sigma)` of the fused s with :math:`\sigma` their mean.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Moments:
     Attributes
     ----------
     exponent : int
-        A power of two that is taken out first: distances of 1e200 are as good as any, their squares are not.
+        A power of two that is divided out first: distances of 1e200 are valid, but their squares are too
+        large.
     mean, deviation : float
         Of the values without it (n - 1 in the denominator). The deviation is 0 if all values are the same,
         to rounding.
@@ -42,14 +43,14 @@ class Moments:
     def from_sums(cls, count: int, exponent: int, mean: float, squares: float) -> Moments:
         """Make them from the sum of squared differences from the mean."""
         deviation = float(np.sqrt(squares / (count - 1))) if count > 1 else 0.0
-        # Equal distances may differ in the last digits; that is no deviation to divide by.
+        # Equal distances may differ in the last digits; do not divide by such a deviation.
         return cls(exponent, mean, 0.0 if deviation <= 1e-12 * mean else deviation)
 
     def standardize(self, values: Floats) -> Floats:
         """Return values standardised by these moments."""
         scaled = np.ldexp(values, self.exponent)
         if self.deviation == 0:
-            # All values of the fit were equally far; others are farther or nearer by their own measure.
+            # All values of the fit were the same; others are larger or smaller relative to it.
             result = np.ones_like(scaled) if self.mean == 0 else scaled / self.mean
             result[np.abs(result - 1) <= 1e-6] = 1.0
             return result

@@ -14,7 +14,7 @@ from .subject import Floats, Subject, as_subject
 
 @dataclass(frozen=True, eq=False)
 class ClusterConflicts:
-    """What each view makes of each cluster.
+    """How each view sees each cluster.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class ClusterConflicts:
         Number of rows flagged.
     cohesion : ndarray of shape (c, v)
         Share of the neighbours of the cluster's samples, in this view, that are in the cluster too. Compare
-        with the share of all samples that are, which is what a view without a clue has.
+        with the share of all samples that are, which is what a view that knows nothing of it has.
     mixed_up_with : ndarray of shape (c, v)
         The other cluster that has most of these neighbours; -1 if none has any.
     """
@@ -42,7 +42,7 @@ class ClusterConflicts:
 
 
 def cluster_conflicts(fitted: Any, *, fdr: float = 0.05, labels: ArrayLike | None = None) -> ClusterConflicts:
-    """Say what each view makes of each cluster: how far it sees it, and with which other it mixes it up.
+    """Say how far each view sees each cluster, and with which other cluster it mixes it up.
 
     Parameters
     ----------
@@ -74,15 +74,15 @@ def cluster_conflicts(fitted: Any, *, fdr: float = 0.05, labels: ArrayLike | Non
 
 
 def by_cluster(subject: Subject, conflicts: SampleConflicts) -> ClusterConflicts:
-    """Sum conflicts of samples up by cluster."""
+    """Sum up the conflicts of samples by cluster."""
     labels = subject.need_labels()
     n, v, c = len(labels), len(subject.names), subject.n_clusters
     cohesion, mixed_up = np.full((c, v), np.nan), np.full((c, v), -1, dtype=np.intp)
     scores, flagged = np.full((c, v), np.nan), np.zeros((c, v), dtype=np.intp)
     for i, neighbors in enumerate(subject.lists):
-        told = np.isfinite(conflicts.scores[:, i])
-        counts = np.bincount(labels[told], minlength=c)
-        total = np.bincount(labels[told], conflicts.scores[told, i], minlength=c)
+        judged = np.isfinite(conflicts.scores[:, i])
+        counts = np.bincount(labels[judged], minlength=c)
+        total = np.bincount(labels[judged], conflicts.scores[judged, i], minlength=c)
         np.divide(total, counts, out=scores[:, i], where=counts > 0)
         flagged[:, i] = np.bincount(labels[conflicts.flagged[:, i]], minlength=c)
         if neighbors is None:

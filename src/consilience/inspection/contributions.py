@@ -4,8 +4,8 @@ On an edge, the unified similarity is a mean of what the views say. Where simila
 mean of :math:`\alpha_i A_{ie}` with the weights :math:`\lambda_i \tau_{ie}`, so :math:`\lambda_i \tau_{ie}
 \alpha_i A_{ie}` is the part of view i. Where distances were fused, it is the geometric mean, with the same
 weights, of the similarities :math:`\exp(-\alpha_i A_{ie} / 2\sigma)` that the views would give alone; these
-take the place of :math:`\alpha_i A_{ie}`. (Distances themselves would not do: a view that says "as near as
-can be" brings the distance 0, and would seem to have no part.) The parts of a view on all edges from a
+take the place of :math:`\alpha_i A_{ie}`. (Distances themselves cannot be used: a view that says "as near as
+possible" brings the distance 0, and would seem to have no part.) The parts of a view on all edges from a
 sample, as a share of those of all views, are what it contributed there.
 """
 
@@ -33,7 +33,7 @@ class SampleContributions:
         Ids of the samples, or their numbers.
     shares : ndarray of shape (n, v)
         They sum to 1 for each sample, NaN aside: NaN where the view has not seen the sample, 0 for a view
-        left out. All 0 for a sample to which no view that is heard says anything.
+        left out. All 0 for a sample to which no kept view says anything.
     """
 
     names: tuple[str, ...]
@@ -90,13 +90,13 @@ def sample_contributions(fitted: Any) -> SampleContributions:
 def _parts(fusion: FusionResult, i: int) -> Floats:
     """Return what a view brings to each edge."""
     consistent = np.subtract(fusion.weights_by_view[i], fusion.inconsistent_by_view[i], dtype=np.float64)
-    said = np.maximum(consistent, 0.0) * fusion.view_scales[i]
+    parts = np.maximum(consistent, 0.0) * fusion.view_scales[i]
     if fusion.kind == "distance":
         width = 2 * float(fusion.fused.mean(dtype=np.float64)) or 1.0
-        said = np.exp(-said / width)
+        parts = np.exp(-parts / width)
     counts: Any = fusion.view_weights[i]
     if fusion.trust_by_view is not None:
         counts = counts * fusion.trust_by_view[i]
     elif fusion.seen_by_view is not None:
         counts = counts * fusion.seen_by_view[i]
-    return np.asarray(said * counts)
+    return np.asarray(parts * counts)

@@ -1,7 +1,7 @@
 """What figures share: our style, colours, axes with plain figures and with names.
 
-Matplotlib is an optional dependency, imported only by who draws. The style is ours whatever the user's
-settings are, and holds only while we draw.
+Matplotlib is an optional dependency, imported only when something is drawn. The style does not depend on the
+user's settings, and holds only while we draw.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Colours that are told apart whatever one's colour vision (Okabe and Ito).
+# Colours that can be distinguished with any colour vision (Okabe and Ito).
 BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7"
 YELLOW = "#F0E442"
 INK, GREY, PALE = "#222222", "#767676", "#DDDDDD"
@@ -42,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def own_style(*, keep: Sequence[str] = ()) -> Iterator[None]:
-    """Let Matplotlib's defaults and our style hold inside the block, whatever held before.
+    """Use Matplotlib's defaults and our style inside the block, not the settings from before.
 
     Settings whose names begin with one of `keep` stay the user's.
     """

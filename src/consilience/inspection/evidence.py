@@ -10,7 +10,7 @@ say of s is put together as independent witnesses would be,
 
 .. math:: q_{-i}(s, c) \propto p_c \prod_{j \neq i} L_j(s, c)^\tau,
 
-with one :math:`\tau` for all views, chosen so that the others foretell each view as well as possible: they
+with one :math:`\tau` for all views, chosen so that the others predict each view as well as possible: they
 are not independent, and their likelihoods only estimates. Clusters are those of the fit, made soft by the
 same rule.
 
@@ -86,7 +86,7 @@ class Evidence:
 
 
 def gather_evidence(subject: Subject) -> Evidence:
-    """Let every view speak about every sample."""
+    """Gather what every view says of every sample."""
     n, engine = subject.n_samples, subject.engine
     none = np.arange(n, dtype=np.int32)[:, None]
     given = [none if one is None else one for one in subject.lists]
@@ -109,7 +109,7 @@ def gather_evidence(subject: Subject) -> Evidence:
 
 
 def _ascending(lists: Index, width: int) -> Index:
-    """Return lists of a common length, ascending; filled up with a sample's own number, which is nobody."""
+    """Return lists of a common length, ascending; filled up with a sample's own number: no neighbour."""
     own = np.arange(len(lists), dtype=lists.dtype)[:, None]
     filled = np.hstack([lists, np.repeat(own, width - lists.shape[1], axis=1)])
     return np.sort(filled, axis=1)
@@ -126,17 +126,17 @@ def _combined(evidence: Evidence, views: Any) -> Floats:
 
 
 def _choose_power(evidence: Evidence) -> float:
-    """Return the tau at which what the others say foretells each view best, for some of the samples."""
+    """Return the tau with which the others predict each view best, on some of the samples."""
     rows = slice(None, None, max(len(evidence.witnesses) // _LOOKED_AT, 1))
     seen, prior = evidence.witnesses[rows], np.log(evidence.shares)
     likelihoods = [one[rows] for one in evidence.likelihoods]
     logs = [np.where(seen[:, i, None], np.log(one), 0.0) for i, one in enumerate(likelihoods)]
     others = [sum((logs[j] for j in np.flatnonzero(one)), np.zeros_like(logs[0])) for one in evidence.apart]
 
-    def foretold(power: float) -> float:
+    def log_likelihood(power: float) -> float:
         return sum(
             float(np.log((softmax(power * by_others + prior, axis=1) * own).sum(axis=1)).sum())
             for by_others, own in zip(others, likelihoods, strict=True)
         )
 
-    return 1.0 if len(evidence.shares) == 1 else max(_POWERS, key=foretold)
+    return 1.0 if len(evidence.shares) == 1 else max(_POWERS, key=log_likelihood)

@@ -1,4 +1,4 @@
-"""The unified graph: is it in one piece, is anybody alone, how many clusters does it show."""
+"""The unified graph: is it in one piece, is any sample alone, how many clusters does it show."""
 
 from __future__ import annotations
 

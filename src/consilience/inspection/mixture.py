@@ -4,9 +4,9 @@ How a misplaced row looks needs no model: put rows at random places and look. Wi
 a row (`evidence`), :math:`f_1` its density for such rows and :math:`f_0` for rows at their place, what is
 seen is :math:`f = (1 - \pi) f_0 + \pi f_1`. The ratio :math:`f_0 / f_1 = e^{a + b'x}` is fitted by logistic
 regression of the rows seen, weighted by how far they are at their place, against the rows put at random; then
-the weights and :math:`\pi` are estimated anew, until they settle (expectation and maximisation).
+the weights and :math:`\pi` are estimated again, until they settle (expectation and maximisation).
 
-Two kinds of rows can be told apart from their mixture only if one of them is rare where the other is. Hence
+Two kinds of rows can be separated in their mixture only if one of them is rare where the other is. Hence
 what is expected of the slopes beforehand: what speaks against a place makes rows at their place rarer, faster
 than the evidence says (estimated likelihoods are nearer to chance than true ones), and never more slowly.
 
@@ -38,7 +38,7 @@ class Slopes:
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Rows at their place and misplaced ones, told apart as far as can be.
+    """Rows at their place and misplaced ones, separated as far as possible.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def separate(
     most: float,
     prior: Slopes,
 ) -> Separation:
-    """Tell rows at their place from misplaced ones.
+    """Separate rows at their place from misplaced ones.
 
     Parameters
     ----------

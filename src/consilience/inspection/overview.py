@@ -35,7 +35,7 @@ class Inspection:
     samples : SampleConflicts
         Which rows of which view contradict the others.
     clusters : ClusterConflicts or None
-        What each view makes of each cluster.
+        How each view sees each cluster.
     pairs : PairConflicts
         The pairs of samples on which the views differ most.
     confidence : SampleConfidence or None
@@ -67,7 +67,7 @@ def inspect(
     sample_names: ArrayLike | None = None,
     random_state: int = 0,
 ) -> Inspection:
-    """Look at a fit from all sides.
+    """Compute all diagnostics of a fit.
 
     Parameters
     ----------

@@ -27,16 +27,16 @@ class PairConflicts:
     pairs : ndarray of int of shape (m, 2)
         The samples of each pair.
     opinions : ndarray of shape (m, v)
-        How near each view holds the two, among all pairs that it judges: 1 for the nearest, 0 for the
+        How near the two are in each view, among all pairs that it judges: 1 for the nearest, 0 for the
         farthest; NaN for a view left out or one that has not seen both.
     odd_view : ndarray of int of shape (m,)
-        The view that is out of line.
+        The view that differs from the others.
     conflict : ndarray of shape (m,)
         How far its opinion is from the mean of the others'.
     inconsistent : ndarray of shape (m, v)
         The part of a view's weight on the edge that the model found inconsistent, from 0 to 1.
     fused : ndarray of shape (m,)
-        How near the unified graph holds them, like the opinions.
+        How near they are in the unified graph, like the opinions.
     n_judged : int
         Number of pairs looked at.
     """
@@ -114,10 +114,10 @@ def conflicting_pairs(fitted: Any, *, n_pairs: int = 100) -> PairConflicts:
 
 
 def _nearness(weights: NDArray[Any], judged: NDArray[np.bool_], kind: str | None) -> Floats:
-    """Return how near a view holds each pair, among those that it judges: 1 the nearest, 0 the farthest."""
+    """Return how near each pair is in a view, among those that it judges: 1 the nearest, 0 the farthest."""
     given = np.asarray(weights if judged.all() else weights[judged], dtype=np.float64)
     if kind == "similarity" and len(given):
-        # Of similarities that fall exponentially this is the distance, to be told apart where all are near.
+        # If similarities fall exponentially, this is the distance: it differs also where all are near.
         given = -np.log(np.maximum(given / max(given.max(), 1e-300), 1e-300))
     ranks = 1 - _ranks(given)
     if len(given) == len(weights):
@@ -130,7 +130,7 @@ def _nearness(weights: NDArray[Any], judged: NDArray[np.bool_], kind: str | None
 def _ranks(distances: Floats) -> Floats:
     """Return the ranks of distances, from 0 to 1; equal ones have equal ranks.
 
-    So have those that differ by less than a part of their range on a logarithmic scale: counting is faster
+    So do those that differ by less than a part of their range on a logarithmic scale: counting is faster
     than sorting, and on this scale a few that are far out do not matter.
     """
     if not len(distances):
@@ -146,14 +146,14 @@ def _ranks(distances: Floats) -> Floats:
 def _odd_one_out(opinions: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Return how far one opinion is from the mean of the others, the most of all views, and whose it is.
 
-    That is the least or the largest of them, for nobody else is farther from the rest. NaN for fewer than
+    That is the least or the largest of them: no other opinion is farther from the rest. NaN for fewer than
     two opinions.
     """
-    told = ~np.isnan(opinions)
-    counts = told.sum(axis=0)
-    if not told.all():
-        least, most = np.where(told, opinions, np.inf), np.where(told, opinions, -np.inf)
-        total = np.where(told, opinions, 0.0).sum(axis=0)
+    known = ~np.isnan(opinions)
+    counts = known.sum(axis=0)
+    if not known.all():
+        least, most = np.where(known, opinions, np.inf), np.where(known, opinions, -np.inf)
+        total = np.where(known, opinions, 0.0).sum(axis=0)
     else:
         least = most = opinions
         total = opinions.sum(axis=0)

@@ -2,7 +2,7 @@ r"""Sample by sample: which rows of which view contradict the other views.
 
 A row of a view is called *misplaced* if it says no more about its sample than the row of a sample drawn at
 random would: rows in the wrong order, a mixed-up specimen, a failed measurement. `evidence` says what is
-measured of a row, `mixture` how the two kinds are told apart.
+measured of a row, `mixture` how the two kinds are separated.
 
 The likelihood ratios of the evidence are estimates in the presence of misplaced rows, which keep them from
 falling below the share :math:`\pi` of these; so :math:`(L - \pi) / (1 - \pi)` takes their place.
@@ -44,11 +44,11 @@ class SampleConflicts:
         Ids of the samples, or their numbers.
     scores : ndarray of shape (n, v)
         Probability that a view's row is misplaced: that it says no more of its sample than the row of
-        another one would. NaN where the view has not seen the sample, or nobody else has.
+        another one would. NaN where the view has not seen the sample, or no other view has.
     flagged : ndarray of bool of shape (n, v)
         The rows with the largest scores: as many in each view as keep the share of false flags among
         them, as expected from the scores, at `fdr`. None in a view that was left out because it agrees
-        with nobody: it is wrong as a whole, and to name rows would say nothing.
+        with no other: it is wrong as a whole, and to name rows would say nothing.
     fdr : float
         The false discovery rate asked for.
     misplaced_shares : ndarray of shape (v,)
@@ -98,7 +98,7 @@ def sample_conflicts(
 
     Notes
     -----
-    Of two views that contradict each other nobody can tell which is at fault: both rows are blamed. With
+    Of two views that contradict each other nobody can say which is at fault: both rows are blamed. With
     three views or more the odd one out is. Rows that are misplaced within their own cluster are found only
     if the views share more than the clusters.
 
@@ -131,21 +131,21 @@ def find_conflicts(subject: Subject, evidence: Evidence, fdr: float, random_stat
     scores, shares = np.full((n, v), np.nan), np.full(v, np.nan)
     flagged = np.zeros((n, v), dtype=bool)
     for i in range(v):
-        told = np.flatnonzero(subject.seen[:, i] & (evidence.n_others(i) > 0))
-        if subject.lists[i] is None or len(told) < 2:
+        judged = np.flatnonzero(subject.seen[:, i] & (evidence.n_others(i) > 0))
+        if subject.lists[i] is None or len(judged) < 2:
             continue
-        sound, shares[i] = _sound_rows(evidence, i, told, np.random.default_rng([random_state, i]))
-        scores[told, i] = 1 - sound
+        sound, shares[i] = _sound_rows(evidence, i, judged, np.random.default_rng([random_state, i]))
+        scores[judged, i] = 1 - sound
         if subject.kept[i] or shares[i] <= _WHOLE:
-            flagged[told, i] = _flag(sound, fdr)
+            flagged[judged, i] = _flag(sound, fdr)
     return SampleConflicts(subject.names, subject.sample_names, scores, flagged, fdr, shares)
 
 
 def _sound_rows(
-    evidence: Evidence, i: int, told: NDArray[np.intp], rng: np.random.Generator
+    evidence: Evidence, i: int, judged: NDArray[np.intp], rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """Return the probability that each of these rows of a view is at its place, and the share misplaced."""
-    rows = told if len(told) <= _MOST_FITTED else np.sort(rng.choice(told, _MOST_FITTED, replace=False))
+    rows = judged if len(judged) <= _MOST_FITTED else np.sort(rng.choice(judged, _MOST_FITTED, replace=False))
     times = -(-_FEWEST_PLACED // len(rows))
     drawn = np.concatenate([rng.permutation(rows) for _ in range(times)])
     places = np.tile(rows, times)
@@ -155,20 +155,20 @@ def _sound_rows(
     np.put_along_axis(mistaken, consensus.argmax(axis=1)[:, None], 0.0, axis=1)
     confirmed, confirmed_placed = (
         np.log((evidence.n_confirmed(i, a, b) + 0.5) / evidence.n_others(i)[b])
-        for a, b in ((told, told), (drawn, places))
+        for a, b in ((judged, judged), (drawn, places))
     )
     share, most = _guess_share(
         _surprise(likelihoods, consensus, rows, rows), _surprise(likelihoods, consensus, drawn, places)
     )
-    at, least = np.searchsorted(told, rows), _least_ratios(likelihoods, evidence)
+    at, least = np.searchsorted(judged, rows), _least_ratios(likelihoods, evidence)
     for _ in range(_PASSES):
         ratios = _without(likelihoods, share, least)
-        measured = _measured(_surprise(ratios, consensus, told, told), confirmed)
+        measured = _measured(_surprise(ratios, consensus, judged, judged), confirmed)
         placed = _measured(_surprise(ratios, consensus, drawn, places), confirmed_placed)
         otherwise = np.einsum("nc,nc->n", mistaken, ratios)
         found = separate(measured[at], placed, trusted[rows], otherwise[rows], share, most, _PRIOR)
         share = found.share
-    return found.sound(measured, trusted[told], otherwise[told]), share
+    return found.sound(measured, trusted[judged], otherwise[judged]), share
 
 
 def _without(likelihoods: Floats, share: float, least: Floats) -> Floats:
@@ -178,7 +178,7 @@ def _without(likelihoods: Floats, share: float, least: Floats) -> Floats:
 
 
 def _least_ratios(likelihoods: Floats, evidence: Evidence) -> Floats:
-    """Return how small such ratios can get and still mean it: a part of the error of the estimates."""
+    """Return the smallest such ratio that still means something: a part of the error of the estimates."""
     error = np.sqrt(likelihoods / (evidence.shares * 2 * evidence.width))
     return np.maximum(_PART_OF_ERROR * error, _LEAST_RATIO)
 
@@ -199,8 +199,8 @@ def _measured(surprise: Floats, confirmed: Floats) -> Floats:
 def _guess_share(surprise: Floats, placed: Floats) -> tuple[float, float]:
     """Return the share of misplaced rows as it shows among the most surprising ones, and the most it can be.
 
-    There, few others are; so it is hardly more, but for chance. Without clusters nothing is surprising, and
-    there is no bound.
+    There are few other rows among those; so the share is hardly larger, except by chance. Without clusters
+    nothing is surprising, and there is no bound.
     """
     if np.ptp(placed) < 1e-9:
         return 0.1, 1.0

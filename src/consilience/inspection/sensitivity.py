@@ -92,7 +92,7 @@ def sensitivity(
         raise ValueError(NOT_THESE)
     fits = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they are those of the fit, over and over
+        warnings.simplefilter("ignore")  # they repeat those of the fit
         for value in values:
             fits.append(clone(model).set_params(**{parameter: value}).fit(shared))
     return Sensitivity(

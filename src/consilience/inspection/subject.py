@@ -1,4 +1,4 @@
-"""What is inspected: a fitted fusion or a `FusionResult`, seen alike."""
+"""What is inspected: a fitted fusion or a `FusionResult`, in one form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Index = NDArray[np.integer[Any]]
 MOST_LISTED = 20  # neighbours per sample that are read off a graph
-_SHARED = 0.95  # share of all edges that a view weighs if it weighs all, but for some
+_SHARED = 0.95  # a view that weighs more than this share of all edges counts as weighing all
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Subject:
     sample_names : ndarray of shape (n,)
         The ids of the samples, or their numbers.
     engine : Engine
-        Who counts what is to be counted on rows and edges.
+        The engine that counts on rows and edges.
     """
 
     fusion: FusionResult
@@ -253,8 +253,8 @@ def _similarities(result: FusionResult) -> NDArray[np.float64]:
 def _lists(result: FusionResult, engine: Engine) -> tuple[Index | None, ...]:
     """Return the nearest of each sample in each view of a fusion, as lists of fixed length.
 
-    None if all views weigh the same edges, and these are few: then it was decided before who is a neighbour,
-    for all views alike, and that they agree on it says nothing.
+    None if all views weigh the same edges, and these are few: then the neighbours were chosen before, the
+    same for all views, and that they agree says nothing.
     """
     assert result.edges is not None
     similarities, n = _similarities(result), result.edges.n_samples

@@ -31,7 +31,7 @@ class ViewSummary:
     inconsistent_shares : ndarray
         How much of a view's own weight the others do not confirm; NaN for a view left out.
     reliability : ndarray
-        Median agreement with the other views that are kept; 0: with nobody, NaN: nothing to compare.
+        Median agreement with the other views that are kept; 0: with no other, NaN: nothing to compare.
     """
 
     names: tuple[str, ...]

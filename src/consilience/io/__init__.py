@@ -1,1 +1,1 @@
-"""Files: reading what people have, model files, and writing a file as a whole or not at all."""
+"""Files: reading data files, model files, and writing a file completely or not at all."""

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-UNFINISHED = ".*.part*"  # how the files are named that are not in place yet, as a pattern of `glob`
+UNFINISHED = ".*.part*"  # names of files that are not in place yet, as a pattern of `glob`
 
 
 def checked_path(path: str | os.PathLike[str], force: bool, example: str) -> Path:
@@ -17,11 +17,11 @@ def checked_path(path: str | os.PathLike[str], force: bool, example: str) -> Pat
     Parameters
     ----------
     path : path-like
-        Where a file is to be.
+        Where the file will be.
     force : bool
-        Whether it may replace one.
+        Whether it may replace a file.
     example : str
-        How such a file might be named, for someone who has named a folder.
+        An example of a file name, for the message to a user who has named a folder.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def checked_path(path: str | os.PathLike[str], force: bool, example: str) -> Pat
 
 @contextmanager
 def put_in_place(target: Path) -> Iterator[Path]:
-    """Give another name to write a file under; put it in its place by one renaming when the block ends well.
+    """Give another name to write a file under; rename it when the block ends without an error.
 
     Examples
     --------
@@ -53,12 +53,12 @@ def put_in_place(target: Path) -> Iterator[Path]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['note.txt']
     """
-    # It ends like the target: some writers go by that.
+    # It ends like the target: some writers choose the format by the ending.
     scratch = target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
     try:
         yield scratch
         with scratch.open("rb+") as file:
-            os.fsync(file.fileno())  # what it replaces must not be gone before this is there
+            os.fsync(file.fileno())  # the new file must be on disk before it replaces the old one
         os.replace(scratch, target)
     except BaseException:
         scratch.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""Which classes of ours a model file or a checkpoint may hold. Each class says so where it is defined.
+"""Which of our classes a model file or a checkpoint may hold. Each class says so where it is defined.
 
-A dataclass is stored as its fields and built from them. Another class names its attributes, or brings a pair
-of functions. What a file holds may be anything, and compiled code does not look whether an index is within
-bounds: so a class may bring a check, which runs on every object that was read.
+A dataclass is stored as its fields and built from them. Any other class names its attributes, or gives a pair
+of functions. A file may hold anything, and compiled code does not check whether an index is within bounds: so
+a class may give a check, which runs on every object that was read.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Stored:
     Parameters
     ----------
     cls : type
-        The class itself; no subclass of it.
+        The class itself, not a subclass of it.
     attributes : tuple of str
-        What to store of an object.
+        The attributes of an object to store.
     to_state, from_state : callable, default=None
         Functions from an object to a dict of values and back, for classes that need more than that.
     check : callable, default=None
@@ -98,7 +98,7 @@ def stored(
     omit : tuple of str, default=()
         Fields of a dataclass that are not stored; they must have defaults.
     check : callable, default=None
-        Raises a ValueError about an object that does not hang together.
+        Raises a ValueError about an object whose parts do not fit together.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def require(condition: Any, message: str) -> None:
 def check_compressed_rows(indptr: Any, indices: Any, n_rows: int, n_columns: int) -> None:
     """Raise a ValueError unless these are the compressed rows of a matrix of this shape.
 
-    Compiled code follows any index anywhere, so this runs once where such arrays enter.
+    Compiled code uses any index without a check, so this runs once where such arrays are read.
     """
     for part in (indptr, indices):
         require(isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind == "i", "no rows")

@@ -1,6 +1,7 @@
 """Clusterers: SGF and DGF, the average of graphs, and the systems they are compared with."""
 
-from .base import MultiviewClusterer, estimator
+from .base import MultiviewClusterer
+from .estimator import estimator
 from .fusion import PAPER, AverageGraph, DistanceGraphFusion, GraphFusion, SimilarityGraphFusion
 from .given import SharedViews
 from .registry import systems

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
@@ -23,12 +23,14 @@ from ..run.config import get_config
 from ..run.execution import Run
 from ..run.parameter_checks import check_choice, check_count
 from ..run.progress import PlannedStage
-from ..stages.label import KMeansLabels, LabelAssigner, resolve_assigner
+from ..stages.embed import SpectralEmbedding, embed
+from ..stages.label import KMeansLabels, LabelAssigner, label, resolve_assigner
 from ..stages.prepare import SCALES
+from ..stages.select import ClusterSelection, select, width_to_select
 from ..stages.sizes import USUAL_CLUSTERS
 from ..views import Views
+from .estimator import estimator
 from .given import GivenViews
-from .graph_clusters import GraphClusters
 from .settings import (
     Settings,
     check_max_clusters,
@@ -39,39 +41,9 @@ from .settings import (
 
 logger = logging.getLogger(__name__)
 
-Class = TypeVar("Class")
-_NO_MATTER = ("verbose", "callback", "n_jobs")  # the result is the same whatever these are
+MAX_CLUSTERS = 20  # that "auto" considers, unless `max_clusters` says otherwise
 
-
-@dataclass_transform(kw_only_default=True, eq_default=False)
-def estimator(cls: type[Class]) -> type[Class]:
-    """Give a class a constructor of keywords, from its annotated attributes and those of its bases.
-
-    So the parameters that all systems share are written once, and a system adds its own. scikit-learn reads
-    them off the signature, as it does off a constructor written by hand.
-
-    Examples
-    --------
-    >>> from consilience import DistanceGraphFusion
-    >>> DistanceGraphFusion(12)
-    Traceback (most recent call last):
-    ...
-    TypeError: DistanceGraphFusion takes keywords only: write DistanceGraphFusion(n_clusters=12).
-    """
-    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    plain: Any = made.__init__
-
-    @functools.wraps(plain)
-    def __init__(self: Any, *given: Any, **keywords: Any) -> None:
-        if given:
-            names = [name for name in made.__dataclass_fields__ if name not in keywords]  # type: ignore[attr-defined]
-            shown = ", ".join(f"{name}={value!r}" for name, value in zip(names, given, strict=False))
-            name = type(self).__name__
-            raise TypeError(f"{name} takes keywords only: write {name}({shown}).")
-        plain(self, **keywords)
-
-    made.__init__ = __init__  # type: ignore[method-assign]
-    return made
+_NO_MATTER = ("verbose", "callback", "n_jobs")  # these do not change the result
 
 
 @estimator
@@ -96,7 +68,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
 
     takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
     takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
-    clusters_a_graph: ClassVar[bool] = False  # whether it comes to one graph and clusters that, in any way
+    clusters_a_graph: ClassVar[bool] = False  # whether it ends in one graph and clusters that
     resumes: ClassVar[bool] = False  # whether a fit that was killed goes on from what its stages returned
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -150,7 +122,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         --------
         consilience.load : Reads it.
         """
-        from .saving import save  # only now: it knows all systems, and they this module
+        from .saving import save  # only now: it imports all systems, and they import this module
 
         return save(self, path, force=force)
 
@@ -213,7 +185,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         return Run(engine, plan, random_state, bool(self.verbose), checkpoints)
 
     def _resolve(self, views: Views, engine: Engine) -> Settings:
-        """Return what the parameters come to, or raise a ValueError for the first that does not fit."""
+        """Return the resolved parameters, or raise a ValueError for the first that does not fit."""
         parameters = self.get_params(deep=False)
         c, n = self._resolve_n_clusters(), views.n_samples
         check_n_samples(n, c)
@@ -232,7 +204,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         return metrics_of_views(self.metric, views, self.scale, engine)
 
     def check_parameters(self, views: Views) -> None:
-        """Raise a ValueError for the first parameter of a subclass that cannot be, or does not fit the data."""
+        """Raise a ValueError for the first parameter of a subclass that is wrong or does not fit the data."""
 
     def _resolve_assigner(self, given: Any) -> LabelAssigner:
         assigner = resolve_assigner(given)
@@ -289,3 +261,73 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@dataclass(frozen=True, eq=False)
+class GraphClusters:
+    """The clusters of a graph.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The cluster of each sample.
+    n_clusters : int
+        Number of clusters: as given, as chosen, or as the label assigner found it.
+    embedding : SpectralEmbedding
+        Its vectors are rows of unit length, as an array.
+    selection : ClusterSelection or None
+        Why this number, if it was chosen.
+    """
+
+    labels: NDArray[np.intp]
+    n_clusters: int
+    embedding: SpectralEmbedding
+    selection: ClusterSelection | None = None
+
+
+def cluster_graph(
+    graph: Any,
+    n_samples: int,
+    n_clusters: int | Literal["auto"],
+    max_clusters: int | None,
+    assigner: LabelAssigner,
+    run: Run,
+) -> GraphClusters:
+    """Cluster a graph that an engine holds.
+
+    Parameters
+    ----------
+    graph : graph
+        Symmetric, not negative.
+    n_samples : int
+        Number of samples.
+    n_clusters : int or "auto"
+        Number of clusters.
+    max_clusters : int or None
+        The largest number that "auto" considers; None: 20.
+    assigner : LabelAssigner
+        Reads labels off the embedding, or off the graph.
+    run : Run
+        Runs the stages.
+    """
+    engine, random_state = run.engine, run.random_state
+    most = MAX_CLUSTERS if max_clusters is None else int(max_clusters)
+    selection = None
+    if assigner.needs == "graph":
+        labels = run.stage("label", label, graph, 1, assigner, random_state)
+        found = int(labels.max()) + 1
+        width = min(found, most) if n_clusters == "auto" else int(n_clusters)
+        embedding = run.stage("embed", embed, graph, width, random_state, warn_disconnected=False)
+        c = found
+    elif n_clusters == "auto":
+        wide = run.stage("embed", embed, graph, width_to_select(most, n_samples), random_state)
+        selection = run.stage("select", select, wide, most, random_state)
+        c = selection.chosen
+        embedding = wide.first(c, engine)
+        labels = run.stage("label", label, embedding, c, assigner, random_state)
+    else:
+        c = int(n_clusters)
+        embedding = run.stage("embed", embed, graph, c, random_state)
+        labels = run.stage("label", label, embedding, c, assigner, random_state)
+    rows = engine.fetch(engine.unit_rows(embedding.vectors))
+    return GraphClusters(labels, c, replace(embedding, vectors=rows), selection)

@@ -1,4 +1,4 @@
-"""Models that fuse views on shared edges into one graph: SGF and DGF (the paper's Algorithm 4), and the average."""
+"""Models that fuse views on shared edges into one graph: SGF and DGF (Algorithm 4), and the average."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..graphs import EdgeSet
 from ..run.execution import Run
 from ..run.parameter_checks import check_choice
 from ..run.progress import PlannedStage
-from ..stages.agree import ViewSelection, Weighting, agree
+from ..stages.agree import Weighting, agree
 from ..stages.connect import connect
 from ..stages.fuse import fuse
 from ..stages.label import KMeansLabels
@@ -33,13 +33,13 @@ from ..stages.sparsify import sparsify
 from ..stages.table import plan_of
 from ..stages.weigh import weigh
 from ..views import Views
-from .base import MultiviewClusterer, estimator
+from .base import MAX_CLUSTERS, MultiviewClusterer, cluster_graph
+from .estimator import estimator
 from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
 from .given import GivenViews, id_order
-from .graph_clusters import MAX_CLUSTERS, cluster_graph
-from .order import OriginalOrder
 from .prediction import Predictor
 from .queries import forms_of, read_new_samples
+from .results import StageResults
 from .settings import Settings
 from .view_table import ViewTable, make_view_table
 
@@ -56,11 +56,11 @@ PAPER: Mapping[str, Any] = MappingProxyType(
         "engine": "numba",
     }
 )
-"""The settings of the paper's experiments, whatever our defaults become.
+"""The settings of the paper's experiments. They stay the same when our defaults change.
 
 Features as they are (`scale`), all views and rows counting alike (`view_weights`, `row_weights`), the paper's
-`solver` with its stopping rule (`tol`, `max_iter`), k-means with 30 restarts (`assign_labels`), exact neighbours
-(`neighbor_search`) and the default `engine`.
+`solver` with its stopping rule (`tol`, `max_iter`), k-means with 30 restarts (`assign_labels`), exact
+neighbours (`neighbor_search`) and the default `engine`.
 
 What the paper chooses per data set is not in it: `n_neighbors` (6 in its tables), `metric`, `beta` and
 `gamma`. Use as ``DistanceGraphFusion(n_clusters=7, n_neighbors=6, beta=0.01, gamma=1e-4, **PAPER)``.
@@ -92,6 +92,7 @@ class GraphFusion(MultiviewClusterer):
         """Return the model that fuses what the views say of each edge, from the parameters."""
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: neighbours, shared edges, their weights, the fusion, one graph, labels."""
         k, impute, fusion = settings.n_neighbors, self.missing == "impute", self.edge_fusion()
         order = id_order(given.views)
         given = given.in_order(order)
@@ -106,47 +107,38 @@ class GraphFusion(MultiviewClusterer):
         fused = run.stage("fuse", fuse, weights, edges, selection, views, fusion, impute)
         graph = run.stage("sparsify", sparsify, fused, edges, views, k, impute)
         del edges, weights
-        fused = fused.without_edges()
         clusters = cluster_graph(
             graph.handle, spaces.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
         )
-        original = OriginalOrder(order)
-        self.keep_clusters(original.clusters(clusters))
-        self.graph_ = original.graph(run.engine.fetch(graph.handle))
+        stages = StageResults(given, spaces, selection, fused.without_edges(), graph, clusters, order)
+        self._keep(stages, settings, run.engine)
+
+    def _keep(self, stages: StageResults, settings: Settings, engine: Engine) -> None:
+        """Set the fitted attributes from what the stages returned."""
+        spaces, selection, fused = stages.spaces, stages.selection, stages.fused
+        found = stages.found(engine)
+        self.keep_clusters(found.clusters)
+        self.graph_, self.neighbors_, self.row_reliability_ = found.graph, found.neighbors, found.row_reliability
+        self.views_ = make_view_table(
+            stages.given.views.names, spaces, selection, fused.view_weights, found.fusion
+        )
+        self.agreement_ = selection.agreement
+        self.neighbor_searches_ = spaces.for_all(selection.reports)
+        if found.fusion is not None:
+            self.fusion_ = found.fusion
+        order, views = stages.order, spaces.only(selection.kept)
         self.predictor_ = Predictor(
-            forms=forms_of(given.views, settings.metrics),
+            forms=forms_of(stages.given.views, settings.metrics),
             numbers=tuple(np.flatnonzero(views.active).tolist()),
             spaces=views.spaces,
             kernels=fused.kernels,
             units=fused.units,
             learned=fused.learned,
-            trust=None if selection.trust is None else run.engine.fetch(selection.trust),
+            trust=None if selection.trust is None else engine.fetch(selection.trust),
             labels=self.labels_ if order is None else self.labels_[order],
-            n_neighbors=k,
+            n_neighbors=settings.n_neighbors,
             order=order,
         )
-        self._keep_views(spaces, selection, original, run.engine)
-        result = None if fused.result is None else fused.result.fetched(run.engine)
-        self.views_ = make_view_table(given.views.names, spaces, selection, fused.view_weights, result)
-        if result is not None:
-            self.fusion_ = original.fusion(result)
-
-    def _keep_views(
-        self, spaces: PreparedViews, selection: ViewSelection, original: OriginalOrder, engine: Engine
-    ) -> None:
-        """Keep who was near whom, of views left out, too: it is what they disagree on."""
-        lists = iter(selection.lists)
-        self.neighbors_ = tuple(
-            original.lists(engine.fetch(next(lists))) if active else None for active in spaces.active
-        )
-        reports = iter(selection.reports)
-        self.neighbor_searches_ = tuple(next(reports) if active else None for active in spaces.active)
-        self.agreement_ = selection.agreement
-        views = spaces.only(selection.kept)
-        rows = np.ones((spaces.n_samples, len(views)))
-        rows = rows if selection.trust is None else engine.fetch(selection.trust)
-        rows = rows if views.mask is None else np.where(views.mask, rows, np.nan)
-        self.row_reliability_ = original.rows(views.expand(rows, np.nan))
 
     def _weighting(self, views: PreparedViews) -> Weighting:
         """Return how much views and rows are to count, from the parameters."""
@@ -171,12 +163,14 @@ class GraphFusion(MultiviewClusterer):
         return check_view_weights(given, names)
 
     def check_parameters(self, views: Views) -> None:
+        """Check weights, missing samples and the parameters of the fusion."""
         check_choice("missing", self.missing, ("impute", "plain"))
         check_choice("row_weights", self.row_weights, WEIGHTINGS)
         self._given_weights(views.names)
         self.edge_fusion()
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages, each with its estimated cost; raise a MemoryError if they need too much."""
         selects = self.n_clusters == "auto" and settings.assigner.needs == "embedding"
         most = MAX_CLUSTERS if self.max_clusters is None else int(self.max_clusters)
         size = FitSize(
@@ -260,7 +254,7 @@ class GraphFusion(MultiviewClusterer):
     ) -> Path:
         """Write a page about the fit: the clusters, how sure they are, which view disagrees where.
 
-        One self-contained HTML file; whoever has a browser can read it.
+        One self-contained HTML file that any browser can show.
 
         Parameters
         ----------
@@ -289,7 +283,7 @@ class GraphFusion(MultiviewClusterer):
         --------
         consilience.inspection.inspect : The same as data.
         """
-        from ..pages.report import write_report  # only now: who never asks for a page need not load it
+        from ..pages.report import write_report  # only now: pages are loaded when one is asked for
 
         return write_report(
             path, self, views=views, y=y, fdr=fdr, title=title, sample_names=sample_names, force=force
@@ -312,7 +306,7 @@ class GraphFusion(MultiviewClusterer):
 
     @property
     def view_reliability_(self) -> NDArray[np.float64]:
-        """How far each view agrees with the others; 0: with nobody, NaN: nothing to compare."""
+        """How far each view agrees with the others; 0: with no other, NaN: nothing to compare."""
         return self._view_table().reliability
 
     def _view_table(self) -> ViewTable:

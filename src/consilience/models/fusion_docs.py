@@ -28,12 +28,12 @@ _PARAMETERS = """
         their square roots where the metric is cosine. Only for Euclidean, Manhattan and cosine distances.
         "standard" scales each feature to unit variance, "none" leaves all as they are.
     beta : float, default=1.0
-        What inconsistency costs.
+        Penalty on inconsistency.
     gamma : float, default=100.0
-        What it costs that two views are inconsistent on the same edge.
+        Penalty on two views that are inconsistent on the same edge.
     view_weights : "agreement", "uniform", None, array-like of shape (v,) or dict, default="agreement"
         How much each view counts (the paper's lambda). "agreement": by how far its neighbours are, beyond
-        chance, those of the other views; a view that agrees with nobody is left out, with a warning, as are
+        chance, those of the other views; a view that agrees with no other is left out, with a warning, as are
         copies of a view and the smaller of two groups that do not agree. Of two views neither can be
         preferred: they count alike. "uniform", or None: all views count alike, and none is left out. Or
         numbers from 1e-9 to 1e9.
@@ -67,7 +67,7 @@ _PARAMETERS = """
         and correlation it is exact. "auto" is exact below 20,000 samples, and then approximate where that is
         estimated to cost less. What was done, and the recall on a sample, is in `neighbor_searches_`.
     engine : {"numba", "numpy"} or Engine, default="numba"
-        Who does all heavy work on rows and edges; "numpy" is the slow, readable one.
+        The engine that does all heavy work on rows and edges; "numpy" is the slow, readable one.
     n_jobs : int, default=None
         Number of threads, for our own code and for BLAS and OpenMP. None: all cores.
     random_state : int, RandomState instance or None, default=None
@@ -105,8 +105,8 @@ _PARAMETERS = """
         All that was found in comparing the views that say anything; None if nothing was compared.
     view_reliability_ : ndarray of shape (v,)
         Median agreement of each view with the others that are kept, copies not counted; 0 for a view that
-        agrees with nobody or says nothing, NaN if there is no other view, too few samples to tell, or
-        nothing goes by agreement.
+        agrees with no other or says nothing, NaN if there is no other view, if there are too few samples,
+        or if agreement is not used.
     row_reliability_ : ndarray of shape (n_samples, v)
         How much each row of a view counted, up to 1; NaN for a view left out or a sample not seen.
     neighbor_searches_ : tuple of SearchReport, or None
@@ -118,7 +118,7 @@ _PARAMETERS = """
     sample_ids_ : ndarray of shape (n_samples,), or None
         Ids of the samples, if the data has any.
     data_fingerprint_ : str
-        A hash of the views, to tell whether other data are the same.
+        A hash of the views, to check whether other data are the same.
     params_ : dict
         The parameters that it was fitted with.
     warnings_ : tuple of str
@@ -136,7 +136,7 @@ _PARAMETERS = """
     fusion_ : FusionResult
         All that the fusion returned, for the views that were kept.
     predictor_ : Predictor
-        What tells the clusters of new samples.
+        Predicts the clusters of new samples.
     n_neighbors_ : int
         The number of neighbours used.
     metrics_ : tuple of str
@@ -174,7 +174,7 @@ SGF_DOC = (
     See Also
     --------
     DistanceGraphFusion : Fuses distances instead of similarities.
-    consilience.fuse_graphs : For people who bring graphs.
+    consilience.fuse_graphs : Fuses graphs that you have already.
 """
     + _REFERENCE
     + """
@@ -200,7 +200,7 @@ DGF_DOC = (
     See Also
     --------
     SimilarityGraphFusion : Fuses similarities instead of distances.
-    consilience.fuse_graphs : For people who bring graphs.
+    consilience.fuse_graphs : Fuses graphs that you have already.
 """
     + _REFERENCE
     + """
@@ -217,8 +217,8 @@ DGF_DOC = (
 
 AVERAGE_DOC = r"""Multi-view clustering on the mean of the views' similarity graphs; nothing is learned.
 
-    Each view's similarities :math:`W_i` on the shared edges are made as in `SimilarityGraphFusion` and divided
-    by their mean. Their average, the minimiser of
+    Each view's similarities :math:`W_i` on the shared edges are made as in `SimilarityGraphFusion` and
+    divided by their mean. Their average, the minimiser of
 
     .. math::
 
@@ -237,7 +237,7 @@ AVERAGE_DOC = r"""Multi-view clustering on the mean of the views' similarity gra
         "none" by default.
     view_weights, row_weights
         As in `SimilarityGraphFusion`, but "uniform" by default. "agreement" leaves out the views that agree
-        with nobody, and weighs the mean.
+        with no other, and weighs the mean.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ Order = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class GivenViews:
-    """The views of one fit, and who has them prepared already, if anybody has.
+    """The views of one fit, and the shared views that have them prepared already, if there are any.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class GivenViews:
 
 
 class SharedViews:
-    """Views for many fits: whatever a fit asks of a view, neighbours and distances, is computed once.
+    """Views for many fits: the neighbours and distances that a fit asks for are computed once.
 
     For grids of parameters and for comparisons. Any of our clusterers takes it in place of the views; the
     result is the same.
@@ -142,7 +142,7 @@ def id_order(views: Views) -> Order | None:
 def views_for(metric: Any, X: Any) -> Views:
     """Return the views in X for a fit with this metric: matrices between samples known as such.
 
-    Whoever takes samples must take their rows and columns, or the two no longer belong together.
+    Code that takes some of the samples must take their rows and their columns, or the two do not match.
     """
     if is_annotated(X):  # its views are named by what it holds
         return Views(X, pairwise=isinstance(metric, str) and is_precomputed(metric))
@@ -160,7 +160,7 @@ def views_for(metric: Any, X: Any) -> Views:
 
 
 def _precomputed(metric: Any, names: list[str]) -> list[bool]:
-    """Say which views are matrices between samples, as far as the metric tells before it is resolved."""
+    """Say which views are matrices between samples, as far as the metric shows before it is resolved."""
     if isinstance(metric, Mapping):
         return [name in metric and is_precomputed(metric[name]) for name in names]
     if isinstance(metric, Iterable) and not isinstance(metric, str):

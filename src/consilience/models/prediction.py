@@ -1,9 +1,10 @@
 """Out-of-sample prediction: edges to the samples of a fit, fused by what was learned there, and a vote.
 
-Given what a fusion has learned, what becomes of an edge depends on its own values alone. So new samples need no
-new fit: their nearest samples in each view are found, the views' values on these edges become weights by the same
-kernels and units as those of the fit, the fusion treats them as it did the edges of the fit, and the k strongest
-of the unified edges vote, by their weight, for the clusters they lead to.
+Once a fusion has learned its parameters, the unified weight of an edge depends only on the views' values on
+that edge. So new samples need no new fit. Their nearest samples in each view are found. The views' values on
+these edges become weights by the same kernels and units as those of the fit, and the fusion treats them as it
+did the edges of the fit. The k strongest of the unified edges vote, by their weight, for the clusters that
+they lead to.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _check(predictor: Predictor) -> None:
 @stored(check=_check)
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """What a fit keeps to tell the clusters of new samples.
+    """What a fit keeps to predict the clusters of new samples.
 
     Attributes
     ----------

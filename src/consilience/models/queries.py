@@ -54,7 +54,7 @@ class ViewForm:
 
 @dataclass(frozen=True, eq=False)
 class NewSamples:
-    """New samples: an array for each view of the fit (None if no sample has it), and who has which view."""
+    """New samples: an array or None for each view of the fit; `mask` says which sample has which view."""
 
     arrays: tuple[Any, ...]
     mask: NDArray[np.bool_]
@@ -95,7 +95,7 @@ def read_new_samples(model: MultiviewClusterer, X: Any, forms: tuple[ViewForm, .
     Parameters
     ----------
     model : MultiviewClusterer
-        Who was fitted.
+        The fitted model.
     X : Views, mapping, list, AnnData, MuData or array
         By name, any of the views; or a list of all of them in order, None for those that are not there.
     forms : tuple of ViewForm
@@ -179,7 +179,7 @@ def _checked(views: Views, i: int, form: ViewForm, *, alone: bool, model: Any) -
 def _known_samples(views: Views, i: int, form: ViewForm, model: Any) -> Any:
     """Return the ids of a matrix between samples, which must be those of the fit, known by ids or the matrix.
 
-    A matrix between other samples says nothing about how these are to the samples of the fit.
+    A matrix between other samples does not say how near these are to the samples of the fit.
     """
     ids, own = views.sample_ids, model.sample_ids_
     if ids is not None and own is not None:

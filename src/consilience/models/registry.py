@@ -1,4 +1,4 @@
-"""The systems by name, for whoever wants to run them all."""
+"""The systems by name, for code that runs all of them."""
 
 from __future__ import annotations
 

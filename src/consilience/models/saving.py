@@ -55,16 +55,16 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any:
     """Read a model that `save` wrote.
 
     Nothing in the file is run, and everything in it is checked: digests, shapes, types, indices. That finds
-    damage, and arrays that were exchanged; it does not say who wrote the file. Whoever can write to it can
-    make it hold another model.
+    damage, and arrays that were exchanged; it does not show who wrote the file. Anyone who can write to it
+    can put another model into it.
 
     Parameters
     ----------
     path : str or path
         The file.
     max_bytes : int, default=None
-        The most that it may hold; None: as much as there is memory. A file never takes more memory than it
-        is long, but for sample ids that are not in an array.
+        The most that it may hold; None: as much as there is memory. Reading never takes more memory than the
+        file is long, except for sample ids that are not in an array.
 
     Returns
     -------
@@ -99,13 +99,13 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any:
         try:
             return _read(ModelFile(file, max_bytes))
         except ModelFileError as error:
-            told = str(error)
-            verb = "" if told.startswith(("is ", "was ")) else "cannot be loaded: "
-            raise ModelFileError(f"{path} {verb}{told}.") from error.__cause__
+            message = str(error)
+            verb = "" if message.startswith(("is ", "was ")) else "cannot be loaded: "
+            raise ModelFileError(f"{path} {verb}{message}.") from error.__cause__
 
 
 def _read(file: ModelFile) -> MultiviewClusterer:
-    name, told = file.manifest["class"], file.manifest["consilience_version"]
+    name, version = file.manifest["class"], file.manifest["consilience_version"]
     cls = _classes().get(name) if isinstance(name, str) else None
     if cls is None:
         raise ModelFileError(f"it is a model of the class {name!r}, which this version does not know")
@@ -117,7 +117,8 @@ def _read(file: ModelFile) -> MultiviewClusterer:
         for key in parameters:
             if key not in cls._get_param_names():
                 raise ModelFileError(
-                    f"{name} has no parameter {key!r} in this version; it was written by consilience {told}"
+                    f"{name} has no parameter {key!r} in this version; it was written by consilience "
+                    f"{version}"
                 )
         model = cls(**parameters)
         for key in attributes:
@@ -127,7 +128,7 @@ def _read(file: ModelFile) -> MultiviewClusterer:
     except ModelFileError:
         raise
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"it does not hang together: {error}") from error
+        raise ModelFileError(f"its parts do not fit together: {error}") from error
     return model
 
 
@@ -137,7 +138,7 @@ def _classes() -> dict[str, type[MultiviewClusterer]]:
 
 
 def _without_functions(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters without the callback; NumPy's generator is what None stands for, an engine its name."""
+    """Return parameters without the callback; NumPy's generator becomes None, an engine its name."""
     kept = dict(parameters)
     if isinstance(kept.get("engine"), Engine):
         kept["engine"] = kept["engine"].name

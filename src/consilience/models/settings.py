@@ -1,4 +1,4 @@
-"""Settings: what the parameters of a clusterer come to for certain data, each checked before any work."""
+"""Settings: the parameters of a clusterer, resolved for the data and checked before any work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ K = Setting("n_neighbors")
 
 @dataclass(frozen=True)
 class Settings:
-    """What the parameters of a clusterer come to for certain data.
+    """The parameters of a clusterer, resolved for the data.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Settings:
     metrics : tuple
         What each view is measured by.
     assigner : LabelAssigner
-        Who reads labels off an embedding or a graph.
+        Reads labels off an embedding or a graph.
     """
 
     n_clusters: int
@@ -55,7 +55,7 @@ def resolve_n_neighbors(n_neighbors: Any, n_samples: int, n_clusters: Any) -> in
     Examples
     --------
     >>> resolve_n_neighbors("auto", 2000, 10), resolve_n_neighbors(7, 2000, 10)
-    (120, 7)
+    (20, 7)
     """
     if isinstance(n_neighbors, str):
         check_choice("n_neighbors", n_neighbors, ("auto",), "an integer")
@@ -66,8 +66,8 @@ def resolve_n_neighbors(n_neighbors: Any, n_samples: int, n_clusters: Any) -> in
         raise ValueError(
             Advice(
                 Setting(K.parameter, n_neighbors),
-                f" asks for more neighbours than there are other samples (n_samples={n_samples}); pass at most "
-                f"{n_samples - 1}, or 'auto'.",
+                f" asks for more neighbours than there are other samples (n_samples={n_samples}); pass at "
+                f"most {n_samples - 1}, or 'auto'.",
             )
         )
     return int(n_neighbors)

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 @stored()
 @dataclass(frozen=True, eq=False, repr=False)
 class ViewTable:
-    """What became of each view. Columns have one entry per view, in the order of the data.
+    """What the fit did with each view. Columns have one entry per view, in the order of the data.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class ViewTable:
     contribution : ndarray of shape (v,)
         Share of the unified graph that comes from each view; they sum to 1.
     reliability : ndarray of shape (v,)
-        Median agreement with the other kept views, copies not counted; 0 for a view that agrees with nobody,
-        NaN if there is nothing to compare, or nothing goes by agreement.
+        Median agreement with the other kept views, copies not counted; 0 for a view that agrees with no
+        other, NaN if there is nothing to compare, or agreement is not used.
     inconsistent_share : ndarray of shape (v,)
         How much of a view's own weight the others do not confirm; NaN for a view left out.
 
@@ -111,7 +111,7 @@ def make_view_table(
     weights: Floats,
     fusion: FusionResult | None,
 ) -> ViewTable:
-    """Put together what became of each view.
+    """Put the table together.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""AnnData and MuData: views in, and a fit back in the layout of scanpy.
+"""AnnData and MuData: reading views, and writing a fit back in the layout of scanpy.
 
-For people who work with cells. Reading them needs nothing but the object itself; `write` needs pandas, which
-comes with AnnData: ``pip install 'consilience[h5mu]'``.
+For people who work with cells. Reading needs only the object itself; `write` needs pandas, which comes with
+AnnData: ``pip install 'consilience[h5mu]'``.
 """
 
 from .clustering import cluster

@@ -1,4 +1,4 @@
-"""Views out of an AnnData or MuData, a fit, and the result back into it: one call."""
+"""Views from an AnnData or MuData, a fit, and the result back into it: one call."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def cluster(
     Returns
     -------
     DistanceGraphFusion
-        The fitted model; `consilience.inspection` and its `report` tell more about it.
+        The fitted model; `consilience.inspection` and its `report` show more about it.
 
     See Also
     --------
-    consilience.omics.write : What is written. Use it after a fit of your own, with another estimator say.
+    consilience.omics.write : What is written. Use it after a fit with another estimator, for example.
 
     Examples
     --------

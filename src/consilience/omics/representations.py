@@ -1,4 +1,4 @@
-"""Views out of AnnData and MuData."""
+"""Views from AnnData and MuData."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A fit into an AnnData or MuData, in the layout of scanpy.
+"""Writing a fit into an AnnData or MuData, in the layout of scanpy.
 
-scanpy's connectivities are numbers up to 1, in single precision; so are ours, the largest of the unified
-graph made 1. (Neither its Leiden nor its UMAP depends on that scale; people who look at the numbers do.)
+scanpy's connectivities are numbers up to 1, in single precision; so are ours: the unified graph is scaled to
+the largest value 1. (Neither scanpy's Leiden nor its UMAP depends on that scale; it is for the reader.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def write(
 ) -> None:
     r"""Write a fit into an AnnData or MuData, so that scanpy goes on from there.
 
-    With the default `key`, this is what there is afterwards; earlier results of that name are replaced:
+    With the default `key`, it writes the following; earlier results of that name are replaced:
 
     - ``obs["consilience"]``: the clusters, as a categorical of strings;
     - ``obs["consilience_contribution_<view>"]``: how much each view contributed to a cell's place in the
@@ -65,7 +65,7 @@ def write(
     A connectivity :math:`w` stands for the distance at which a Gaussian kernel of width 1 has that value. In
     a sparse matrix a distance of 0 is no entry, so :math:`\sqrt{10^{-6} - 2 \log w}` is written: always
     positive, and smaller for a larger weight. ``n_neighbors`` does not count the cell itself. scanpy's UMAP
-    remarks that the graph was not made by UMAP; that is so, and no error.
+    notes that the graph was not made by UMAP; that is true, and no error.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def write(
     settings = _settings(model, key)
     prefixes = tuple(f"{key}_{what}_" for what in ("contribution", "conflict", "flagged"))
     for column in [name for name in data.obs.columns if str(name).startswith(prefixes)]:
-        del data.obs[column]  # of views that are no more
+        del data.obs[column]  # of views that are no longer there
     for name, values in columns.items():
         data.obs[name] = values[order]
     data.obsm[f"X_{key}"] = model.embedding_[order]
@@ -153,10 +153,10 @@ def _columns(model: GraphFusion, key: str, conflicts: SampleConflicts | None) ->
 
 
 def _in_columns(names: Any) -> list[str]:
-    """Return the names of views as they are written in those of columns, each another one."""
+    """Return the names of views as parts of column names, all different."""
     found: list[str] = []
     for name in names:
-        plain = unique = str(name).replace("/", "_")  # which would end a name in HDF5
+        plain = unique = str(name).replace("/", "_")  # "/" would end a name in HDF5
         number = 2
         while unique in found:
             unique, number = f"{plain}_{number}", number + 1
@@ -184,7 +184,7 @@ def _distances(connectivities: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _settings(model: GraphFusion, key: str) -> dict[str, Any]:
-    """Return what goes into uns: keys and parameters as scanpy has them, and what there is of each view."""
+    """Return what goes into uns: keys and parameters as in scanpy, and the results for each view."""
     params: dict[str, Any] = {
         "n_neighbors": int(model.n_neighbors_),
         "method": type(model).__name__,

@@ -13,9 +13,9 @@ SPOILED = "zones"
 CONDITIONS = {"clean": "the views as they are", "spoiled": f"the rows of {SPOILED!r} shuffled"}
 VIEW_NOTE = (
     "Reliability: how far a view's neighbours are those of the other views, beyond chance. A view at 0 "
-    "agrees with nobody: it is left out, if any others agree. So is a copy of another view. Contribution: a "
-    "view's share of the unified graph. Inconsistent share: the part of its own edge weights that the other "
-    "views do not confirm."
+    "agrees with no other: it is left out, if any others agree. So is a copy of another view. Contribution: "
+    "a view's share of the unified graph. Inconsistent share: the part of its own edge weights that the "
+    "other views do not confirm."
 )
 
 
@@ -30,7 +30,8 @@ def demo_page(summary: dict[str, Any]) -> str:
             "p",
             "A view is one description of the same things. Here are six descriptions of 1797 small images of "
             "handwritten digits, each clustered alone, their graphs averaged, and fused by SGF and DGF. Then "
-            f"the same with one view spoiled: {CONDITIONS['spoiled']}, so that it describes the wrong images.",
+            f"the same with one view spoiled: {CONDITIONS['spoiled']}, so that it describes the wrong "
+            "images.",
         ),
         element("h2", "Ten clusters against the true digits"),
         table(columns, [[row[0], *(f"{value:.3f}" for value in row[1:])] for row in rows]),
@@ -38,10 +39,10 @@ def demo_page(summary: dict[str, Any]) -> str:
         [_views(summary, condition) for condition in CONDITIONS],
         element(
             "p",
-            f"{VIEW_NOTE} NMI: 1 if the clusters are the digits, 0 if they say nothing about them (normalised "
-            "by the larger entropy). ACC: the share of images in the right cluster, clusters matched with "
-            "digits as well as possible. The six descriptions were picked to show what fusing does: a "
-            f"demonstration, no evidence that it wins. Seed {summary['seed']}; {versions}.",
+            f"{VIEW_NOTE} NMI: 1 if the clusters are the digits, 0 if they say nothing about them "
+            "(normalised by the larger entropy). ACC: the share of images in the right cluster, clusters "
+            "matched with digits as well as possible. The six descriptions were picked to show what fusing "
+            f"does: a demonstration, no evidence that it wins. Seed {summary['seed']}; {versions}.",
             class_="note",
         ),
     )
@@ -49,7 +50,7 @@ def demo_page(summary: dict[str, Any]) -> str:
 
 
 def _views(summary: dict[str, Any], condition: str) -> Markup:
-    """Return what DGF made of each view."""
+    """Return how DGF used each view."""
     rows = [r for r in summary["views"] if (r["condition"], r["system"]) == (condition, "DGF")]
     measures = ("reliability", "contribution", "inconsistent_share")
     largest = {measure: max(row[measure] or 0.0 for row in rows) or 1.0 for measure in measures}
@@ -70,7 +71,7 @@ def _views(summary: dict[str, Any], condition: str) -> Markup:
                 missing if left_out or value is None else Cell(f"{value:.3f}", bar=value / largest[measure])
             )
         cells.append([row["view"], str(row["features"]), row["metric"], *bars])
-    heading = element("h2", f"What DGF made of each view: {CONDITIONS[condition]}")
+    heading = element("h2", f"How DGF used each view: {CONDITIONS[condition]}")
     return joined(heading, table(columns, cells))
 
 

@@ -1,4 +1,4 @@
-"""The frame of every page: one HTML file that asks nobody for anything."""
+"""The frame of every page: one HTML file that loads nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML that is put together from elements: whatever is no element is text, and is escaped.
+"""HTML that is put together from elements: everything else is text, and is escaped.
 
 The one toolkit for every page that the library writes. Examples in ``docs/extend``.
 """
@@ -62,7 +62,7 @@ def joined(*children: Content | None) -> Markup:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its title, what is in it, a word on it, and a title in place of a long one."""
+    """A column of a table: its title, what is in it, a note on it, and a title in place of a long one."""
 
     title: str
     kind: Literal["text", "number", "sample", "view"] = "text"
@@ -128,13 +128,13 @@ def table(
         aria_label=caption,
     )
     kind = "box tall" if len(body) > _TALL and class_ is None else "box"
-    # The caption stands before the box, lest it be scrolled out of sight with a wide table.
+    # The caption stands before the box, so that it is not scrolled out of sight with a wide table.
     above = None if caption is None else element("p", caption, class_="caption")
     return joined(above, element("div", whole, class_=kind))
 
 
 def _header(column: Column) -> Markup:
-    """Return the head of a column; of a long title the ends, lest the head be higher than the table."""
+    """Return the head of a column; of a long title the ends, so that the head is not too high."""
     if len(column.title) <= LONG:
         return element("th", column.title, scope="col", class_=column.kind, title=column.note)
     return element(
@@ -147,7 +147,7 @@ def _header(column: Column) -> Markup:
 
 
 def _width(cell: str | Cell) -> int:
-    """Return how many characters stand beside the bar of a cell."""
+    """Return how many characters stand next to the bar of a cell."""
     barred = isinstance(cell, Cell) and cell.bar is not None
     return len(str(cell.content)) if isinstance(cell, Cell) and barred else 0
 
@@ -157,7 +157,7 @@ def _cell(cell: str | Cell, column: Column, width: int, *, first: bool) -> Marku
     content, style = cell.content, None
     kind: str = column.kind
     if cell.bar is not None:
-        # Of one width in the whole column, lest bars start at different places.
+        # Of one width in the whole column, so that all bars start at the same place.
         number = element("span", content, class_="bar-value", style=f"min-width:{width}ch")
         bar = element("span", class_="bar", aria_hidden="true", style=_share(cell.bar))
         content = joined(bar, number)

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 
@@ -75,8 +76,8 @@ def _number(text: str, place: str, least: float = -math.inf) -> float:
 def checked(value: Any, kind: Any, place: str) -> Any:
     """Return what a file holds as the type that is asked for.
 
-    That may be a data class, built from a table with its fields; a tuple of one type, from a list; or a
-    mapping, whose values are not looked at.
+    That may be a data class, built from a table with its fields; a tuple of one type, from a list; a mapping,
+    whose values are not looked at; or one of several simple types.
 
     Examples
     --------
@@ -97,8 +98,10 @@ def checked(value: Any, kind: Any, place: str) -> Any:
         return check_keys(value, (), None, place)
     if kind is float and type(value) is int:
         return float(value)
-    if type(value) is not kind:  # True is no int
-        raise ValueError(f"{place}: it must be of type {kind.__name__}, got {value!r}.")
+    kinds = [one for one in get_args(kind) if one is not NoneType] if isinstance(kind, UnionType) else [kind]
+    if type(value) not in kinds:  # True is no int
+        names = " or ".join(one.__name__ for one in kinds)
+        raise ValueError(f"{place}: it must be of type {names}, got {value!r}.")
     return value
 
 

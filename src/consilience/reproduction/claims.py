@@ -14,7 +14,7 @@ from .verdicts import UNKNOWN, Judgement, Tables
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a claim.
+    """The verdict on a claim.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ _RULES = {
 
 
 def own_claims(paper: Paper) -> list[Claim]:
-    """Return what the paper does not say but its experiments tell, put as claims."""
+    """Return what the paper does not say but its experiments show, put as claims."""
     point = paper.experiments.no_tuning.point
     at = f"beta = {point.beta:g} and gamma = {point.gamma:,.0f}"
     k = paper.experiments.arguments["n_neighbors"]
@@ -123,7 +123,7 @@ def _judge(claim: Claim, tables: Tables, paper: Paper, quick: bool) -> Finding:
 def _of_a_quick_run(name: str, verdict: str, text: str, rule: _Rule, paper: Paper) -> Judgement:
     """Return a finding that says on how little it rests.
 
-    A few points about the middle of the grid cannot tell whether scores are stable over all of it.
+    A few points about the middle of the grid cannot show whether scores are stable over all of it.
     """
     short = paper.experiments.quick
     side = len(short.exponents)

@@ -28,7 +28,7 @@ class LoadedSet:
 
 @dataclass(frozen=True)
 class SetInFolder:
-    """What became of looking for a data set.
+    """The result of looking for a data set.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class SetInFolder:
 
 @dataclass(frozen=True)
 class Found:
-    """What became of looking for all data sets, by name in the order of the definitions."""
+    """The result of looking for all data sets, by name in the order of the definitions."""
 
     folder: Path
     sets: Mapping[str, SetInFolder]

@@ -1,4 +1,4 @@
-"""The experiments of the paper: which pieces of work each needs, and the rows that come of them."""
+"""The experiments of the paper: which pieces of work each needs, and the rows that result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .plan import Plan
 from .store import Store, Work, failures
 
 Row = dict[str, Any]
-MANY_NEIGHBORS = 20  # the authors' program's own default, beside the 6 of the paper
+MANY_NEIGHBORS = 20  # the authors' program's own default, in addition to the 6 of the paper
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _summary(rows: Sequence[Row], metrics: Sequence[str]) -> Row:
     return found
 
 
-def _beside_the_paper(plan: Plan, data: str, system: str, found: Row) -> Row:
+def _with_printed_scores(plan: Plan, data: str, system: str, found: Row) -> Row:
     """Return a row of scores with what the paper prints for each, and the difference."""
     row: Row = {"set": data, "system": system, "reason": found["reason"]}
     for metric in plan.paper.experiments.metrics:
@@ -88,7 +88,7 @@ def _tuned_rows(plan: Plan, store: Store, systems: Sequence[str]) -> Iterator[Ro
         runs = store.get(plan.runs_at_best(store, data, name))
         found = _summary(runs, plan.paper.experiments.metrics)
         best = plan.best(store, data, name)
-        yield {**_beside_the_paper(plan, data, name, found), "parameters": best, "seeds": list(plan.seeds)}
+        yield {**_with_printed_scores(plan, data, name, found), "parameters": best, "seeds": list(plan.seeds)}
 
 
 def _score_rows(plan: Plan, store: Store) -> list[Row]:
@@ -161,7 +161,7 @@ def _no_tuning_rows(plan: Plan, store: Store) -> list[Row]:
         runs = store.get(work)
         rows.append(
             {
-                **_beside_the_paper(
+                **_with_printed_scores(
                     plan, work.data, work.arguments["system"], _summary(runs, plan.paper.experiments.metrics)
                 ),
                 "paper_is": "tuned",  # the paper prints no table without tuning
@@ -365,7 +365,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
         Experiment("affinity", "Affinity matrices", (_affinity_work,), _affinity_rows),
         Experiment("no-tuning", "Without tuning", (_no_tuning_work,), _no_tuning_rows),
-        Experiment("2019", "Beside the versions of 2019", _tuned(_versions), _rows_2019),
+        Experiment("2019", "Compared with the versions of 2019", _tuned(_versions), _rows_2019),
         Experiment("eigengaps", "Eigengaps", (_eigengap_work,), _eigengap_rows, timed=True),
     )
 }

@@ -28,7 +28,7 @@ _DRAW: dict[str, Callable[[Sequence[Row], Paper], dict[str, Figure]]] = {
     "2019": draw_2019,
     "eigengaps": draw_eigengaps,
 }
-# Who wrote a file, and when, would make two files of the same figure differ.
+# The author and the date of a file would make two files of the same figure differ.
 _METADATA = {".svg": {"Date": None, "Creator": None}, ".png": {"Software": None}}
 
 

@@ -35,10 +35,11 @@ def stable_over_grid(tables: Tables, paper: Paper) -> Judgement:
     worst = min(near, key=near.__getitem__)
     values = surfaces[worst]
     text = (
-        f"On {counted_of(sum(stable), len(stable), 'surface')} at least {percent(WIDE, None)} of the grid keeps "
-        f"{percent(NEAR_BEST, None)} of the best NMI. The least stable is {on(paper, *worst)}: {min(values):.1f} "
-        f"to {max(values):.1f}, with {percent(near[worst], None)} of {len(values)} points near the best. The range "
-        f"over the grid is {median(max(v) - min(v) for v in surfaces.values()):.1f} points in the median."
+        f"On {counted_of(sum(stable), len(stable), 'surface')} at least {percent(WIDE, None)} of the grid "
+        f"keeps {percent(NEAR_BEST, None)} of the best NMI. The least stable is {on(paper, *worst)}: "
+        f"{min(values):.1f} to {max(values):.1f}, with {percent(near[worst], None)} of {len(values)} points "
+        f"near the best. The range over the grid is "
+        f"{median(max(v) - min(v) for v in surfaces.values()):.1f} points in the median."
     )
     return HOLDS if all(stable) else IN_PART if sum(stable) > len(stable) / 2 else FAILS, text
 
@@ -56,9 +57,9 @@ def converges_in_few_rounds(tables: Tables, paper: Paper) -> Judgement:
     text = (
         f"Over the grid the fits stop after {median(rounds):g} rounds in the median and {max(rounds)} at "
         f"most, {percent(few, None)} of {len(rounds)} within {FEW_ROUNDS}. The objective rises in "
-        f"{counted_of(len(rising), len(curves), 'curve')}. Where the rule stops, at least {percent(done[least], None)} of "
-        f"the fall that {paper.experiments.convergence.n_rounds} rounds bring has been made (least: "
-        f"{_where(least, paper)})."
+        f"{counted_of(len(rising), len(curves), 'curve')}. Where the rule stops, at least "
+        f"{percent(done[least], None)} of the fall that {paper.experiments.convergence.n_rounds} rounds "
+        f"bring has been made (least: {_where(least, paper)})."
     )
     if rising:
         return FAILS, text
@@ -129,9 +130,10 @@ def cleaner_graph(tables: Tables, paper: Paper) -> Judgement:
     others = [row["weight_between_classes"] for row in views]
     best = max(row["NMI"] for row in views)
     text = (
-        f"In the graph that {system_title(paper, name)} learns, {percent(dirt, None)} of the weight lies between "
-        f"classes, in those of the {len(views)} views {listed([percent(share, None) for share in others])}. Its "
-        f"clustering has an NMI of {nmi:.1f}, that of the best view {best:.1f}."
+        f"In the graph that {system_title(paper, name)} learns, {percent(dirt, None)} of the weight lies "
+        f"between classes, in those of the {len(views)} views "
+        f"{listed([percent(share, None) for share in others])}. Its clustering has an NMI of {nmi:.1f}, "
+        f"that of the best view {best:.1f}."
     )
     clean, better = dirt < min(others), nmi > best
     return HOLDS if clean and better else IN_PART if clean or better else FAILS, text
@@ -156,8 +158,8 @@ def weight_in_e(tables: Tables, paper: Paper) -> Judgement:
     if grid:
         top = max(grid, key=lambda row: row["inconsistent"])
         text += (
-            f" Over the grid the average over the views goes up to {percent(top['inconsistent'], None)}, with "
-            f"{on(paper, top['system'], top['set'])} at beta = {parameter_value(top['beta'])}, "
+            f" Over the grid the average over the views goes up to {percent(top['inconsistent'], None)}, "
+            f"with {on(paper, top['system'], top['set'])} at beta = {parameter_value(top['beta'])}, "
             f"gamma = {parameter_value(top['gamma'])}."
         )
     verdict = HOLDS if max(every) < FEW_WEIGHT else IN_PART if mean(every) < FEW_WEIGHT else FAILS

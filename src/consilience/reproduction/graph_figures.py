@@ -244,7 +244,7 @@ def _legend_of_curves(figure: Figure, systems: Sequence[str], paper: Paper) -> N
 
 
 def draw_affinity(rows: Sequence[Row], paper: Paper) -> dict[str, Figure]:
-    """Draw graphs as pictures, samples in order of their classes; below, who is in a cluster with whom."""
+    """Draw graphs as pictures, samples in order of their classes; below, which samples share a cluster."""
     if not rows:
         return {}
     figure = new_figure(WIDTH, WIDTH / len(rows) * 2 + 0.75)

@@ -32,6 +32,6 @@ def known(rows: Sequence[Row], column: str) -> list[Row]:
 
 
 def seen_views(row: Row) -> list[tuple[float, float]]:
-    """Return inconsistent share and scale of the views that took part; one left out has no share."""
+    """Return inconsistent share and scale of the views that were kept; one left out has no share."""
     pairs = zip(row.get("inconsistent") or [], row.get("scales") or [], strict=False)
     return [(share, scale) for share, scale in pairs if share is not None and math.isfinite(share)]

@@ -1,4 +1,4 @@
-"""Doing many pieces of work in several processes, and saying how long it will take."""
+"""Doing many pieces of work in several processes, and estimating how long it will take."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Workers:
     def __exit__(self, kind: object, *_: object) -> None:
         if self._pool is None:
             return
-        if kind is not None:  # nobody waits for what is under way: it is done again next time
+        if kind is not None:  # what is under way is not waited for: it is done again next time
             self._stop.set()
         self._pool.shutdown(cancel_futures=True)
 
@@ -80,7 +80,7 @@ class Workers:
             self._pool = ProcessPoolExecutor(
                 self.n_jobs, context, initializer=_leave_with, initargs=(os.getpid(), self._stop)
             )
-            with _deaf_to_ctrl_c():  # the processes start now, and inherit it: Ctrl-C is for us alone
+            with _ignoring_ctrl_c():  # the processes start now, and inherit it: Ctrl-C is for us alone
                 return self._pool.submit(_do_and_keep, do, work, store)
         return self._pool.submit(_do_and_keep, do, work, store)
 
@@ -104,7 +104,7 @@ def run(
     do : callable
         Takes a piece of work and returns its result; a function that can be sent to another process.
     workers : Workers, default=None
-        Who does it; None: this process.
+        The processes that do it; None: this process.
     watch : callable, default=None
         Gets the state of things whenever it changes.
     """
@@ -113,7 +113,7 @@ def run(
     pace = _Pace(missing, watch)
     if workers is None or workers.n_jobs == 1:
         for work in missing:
-            pace.tell(work)
+            pace.report(work)
             _do_and_keep(do, work, store)
             pace.ended(work)
         return
@@ -126,7 +126,7 @@ def run(
                 pace.ended(work)
     except BrokenProcessPool:
         raise MemoryError(
-            "A process was killed from outside, most often for want of memory; lower --jobs. What was done "
+            "A process was killed from outside, most often for lack of memory; lower --jobs. What was done "
             "is kept: start again with the same --out."
         ) from None
 
@@ -136,7 +136,7 @@ def _do_and_keep(do: Do, work: Work, store: Store) -> None:
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
+def _ignoring_ctrl_c() -> Iterator[None]:
     """Ignore Ctrl-C inside the block, where that can be asked for."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -157,10 +157,11 @@ def _leave_with(parent: int, stop: Any) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-    sys.stderr = _Hushed(sys.stderr, stop)  # whoever ends first takes the pipes that the others read from
+    # The process that ends first takes the pipes that the others read from.
+    sys.stderr = _SilencedStream(sys.stderr, stop)
 
 
-class _Hushed(io.TextIOBase):
+class _SilencedStream(io.TextIOBase):
     """A stream to which nothing is written any more once an event is set."""
 
     def __init__(self, stream: Any, event: Any) -> None:
@@ -185,9 +186,9 @@ class _Pace:
     def ended(self, work: Work) -> None:
         self.done += 1
         self.cost_done += work.cost
-        self.tell(work)
+        self.report(work)
 
-    def tell(self, work: Work) -> None:
+    def report(self, work: Work) -> None:
         if self.watch is not None:
             share = self.cost_done / self.cost
             left = (time.monotonic() - self.began) * (1 / share - 1) if share else None

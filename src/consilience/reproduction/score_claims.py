@@ -1,4 +1,4 @@
-"""Verdicts on claims about scores, each from the numbers alone, by thresholds that stand beside them."""
+"""Verdicts on claims about scores, each from the numbers alone, by the thresholds below."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def fusion_beats_best_view(tables: Tables, paper: Paper) -> Judgement:
     best, worst = (pick(ours, key=lambda data: sum(ours[data]) / len(ours[data])) for pick in (max, min))
     text = f"Combining the views gives a higher NMI than the best single view in {n_won} of {n_all} cases"
     if sum(ours[best]) / len(ours[best]) > sum(ours[worst]) / len(ours[worst]):
-        told = [
+        sets = [
             f"{set_title(paper, data)} ({sum(ours[data])} of {len(ours[data])})" for data in (best, worst)
         ]
-        text += f", most often on {told[0]}, least often on {told[1]}"
+        text += f", most often on {sets[0]}, least often on {sets[1]}"
     printed: dict[str, dict[str, float]] = {}
     for (data, name, metric), cell in paper.scores.items():
         if metric == "NMI":
@@ -74,14 +74,14 @@ def best_on_most_sets(tables: Tables, paper: Paper) -> Judgement:
     if not all(above.values()):
         return nothing("SGF, DGF and others")
     n_sets = max(map(len, above.values()))
-    told = [
+    counts = [
         f"{system_title(paper, name)} on {counted_of(sum(won.values()), len(won), 'set')}"
         for name, won in above.items()
     ]
-    text = f"By NMI, above every other system: {listed(told)}."
+    text = f"By NMI, above every other system: {listed(counts)}."
     beaten = [data for data in above[own[0]] if not any(won.get(data) for won in above.values())]
     if beaten:
-        text += " " + _who_is_ahead(tables["scores"], beaten, own, paper)
+        text += " " + _where_not_ahead(tables["scores"], beaten, own, paper)
     metrics = paper.experiments.metrics
     pairs = [
         won
@@ -104,7 +104,7 @@ def _above_all_others(rows: Sequence[Row], metric: str, name: str, own: list[str
     return won
 
 
-def _who_is_ahead(rows: Sequence[Row], sets: list[str], own: list[str], paper: Paper) -> str:
+def _where_not_ahead(rows: Sequence[Row], sets: list[str], own: list[str], paper: Paper) -> str:
     """Say where neither SGF nor DGF is ahead, and by how much at worst."""
     found = cells(rows, "NMI")
     gaps = {}
@@ -136,12 +136,12 @@ def good_untuned(tables: Tables, paper: Paper) -> Judgement:
         return nothing("SGF, DGF and others")
     sentences = []
     for name in own_systems(paper):
-        own = [gap for (who, _), gap in gaps.items() if who == name]
+        own = [gap for (system, _), gap in gaps.items() if system == name]
         won, near = sum(gap > AS_PRINTED for gap in own), sum(-COMPARABLE <= gap <= AS_PRINTED for gap in own)
         also = f" and within {COMPARABLE:g} points on {near} more" if near else ""
         sentences.append(f"{system_title(paper, name)} is ahead on {counted_of(won, len(own), 'set')}{also}")
     worst = min(gaps, key=gaps.__getitem__)
-    text = f"Untuned, beside the best other multi-view system, {'; '.join(sentences)}."
+    text = f"Untuned, compared with the best other multi-view system, {'; '.join(sentences)}."
     if gaps[worst] < -COMPARABLE:
         text += f" Furthest behind is {on(paper, *worst)}, by {-gaps[worst]:.1f} points of NMI."
     won, fine = (
@@ -175,8 +175,8 @@ def revised_scores_higher(tables: Tables, paper: Paper) -> Judgement:
             f"difference is {signed(found[low])} ({set_title(paper, low)}) to {signed(found[high])} points "
             f"({set_title(paper, high)})."
         )
-    told = HOLDS if all(most) else IN_PART if any(most) else FAILS, " ".join(sentences)
-    return unless_few_sets(max(map(len, gains.values())), told)
+    judgement = HOLDS if all(most) else IN_PART if any(most) else FAILS, " ".join(sentences)
+    return unless_few_sets(max(map(len, gains.values())), judgement)
 
 
 def _gained(row: Row) -> bool:
@@ -198,9 +198,9 @@ def fewer_neighbors(tables: Tables, paper: Paper) -> Judgement:
     better = sum(gain > AS_PRINTED for gain in gains.values())
     low, high = (pick(gains, key=gains.__getitem__) for pick in (min, max))
     text = (
-        f"NMI with k = {k} is above that with k = {many} in {counted_of(better, len(gains), 'case')}; the difference "
-        f"is {signed(mean(gains.values()))} points on average, from {signed(gains[low])} ({on(paper, *low)}) "
-        f"to {signed(gains[high])} ({on(paper, *high)})."
+        f"NMI with k = {k} is above that with k = {many} in {counted_of(better, len(gains), 'case')}; the "
+        f"difference is {signed(mean(gains.values()))} points on average, from {signed(gains[low])} "
+        f"({on(paper, *low)}) to {signed(gains[high])} ({on(paper, *high)})."
     )
     share, gain = better / len(gains), mean(gains.values())
     if share >= GENERALLY and gain > 0:

@@ -1,4 +1,4 @@
-"""Figures of scores: every system beside the paper's, without tuning, and beside the versions of 2019."""
+"""Figures of scores: every system next to the paper's, without tuning, and next to the versions of 2019."""
 
 from __future__ import annotations
 

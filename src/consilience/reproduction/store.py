@@ -1,7 +1,7 @@
 """Results that survive: one file per piece of work, there as a whole or not at all.
 
-A piece of work is named by everything that its result depends on, the data and our version included. Who
-starts again finds what is done and does the rest; who changes something does not find what no longer holds.
+A piece of work is named by everything that its result depends on, the data and our version included. A
+second run finds what is done and does the rest; after a change, results that no longer hold are not found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .. import __version__
 from ..io.files import UNFINISHED, put_in_place
 
 _OURS = re.compile(r"-[0-9a-f]{16}\.json$")
-_BEING_WRITTEN = 60.0  # seconds: whatever is half-written for longer than this has been left so
+_BEING_WRITTEN = 60.0  # seconds: a file that is half-written for longer than this will not be completed
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Store:
             raise KeyError(f"{work.kind} on {work.data or 'no data'} has not been done") from None
 
     def put(self, work: Work, result: Any) -> None:
-        """Keep a result: written beside its place, then put there by one renaming."""
+        """Keep a result: written next to its place, then put there by one renaming."""
         content = {
             "work": [work.kind, work.data, dict(work.arguments)],
             "failed": bool(failures(result)),

@@ -28,7 +28,7 @@ SAME_TIME = 0.05  # times within 5 % of each other are the same
 ROUNDING = 1e-9  # of an eigenvalue
 LEAST_SOLVE = 0.005  # seconds: what is shorter is timing noise, or a graph in which there is little to solve
 GENERALLY = 2 / 3  # of all comparisons
-FEWEST_RIVALS = 3  # to be among the two fastest of fewer is no feat
+FEWEST_RIVALS = 3  # to be among the two fastest of fewer says nothing
 
 
 def growth(tables: Tables, paper: Paper) -> Judgement:
@@ -37,12 +37,12 @@ def growth(tables: Tables, paper: Paper) -> Judgement:
     if not fitted:
         return nothing("the fusion")
     titles = {factor.name: factor.title for factor in paper.experiments.complexity.factors}
-    told = [
+    exponents = [
         f"{row['exponent']:.2f} ± {row['exponent_error']:.2f} in {titles[name]} "
         f"(paper: {row['paper_exponent']:g})"
         for name, row in fitted.items()
     ]
-    text = f"The fitted exponents of our program are {listed(told)}."
+    text = f"The fitted exponents of our program are {listed(exponents)}."
     off = {name: row["exponent"] - row["paper_exponent"] for name, row in fitted.items()}
     for what, names in (
         ("more slowly", [name for name, by in off.items() if by < -SAME_GROWTH]),
@@ -65,8 +65,8 @@ def fusion_is_small_part(tables: Tables, paper: Paper) -> Judgement:
         return nothing("SGF and DGF")
     most = max(shares, key=shares.__getitem__)
     text = (
-        f"Graph learning takes {between(percent(min(shares.values())), percent(shares[most], None))} of the time "
-        f"of a fit, {percent(median(shares.values()))} in the median; most with {on(paper, *most)}."
+        f"Graph learning takes {between(percent(min(shares.values())), percent(shares[most], None))} of the "
+        f"time of a fit, {percent(median(shares.values()))} in the median; most with {on(paper, *most)}."
     )
     small = [share < SMALL_PART for share in shares.values()]
     return HOLDS if all(small) else IN_PART if sum(small) > len(small) / 2 else FAILS, text
@@ -90,18 +90,18 @@ def among_the_fastest(tables: Tables, paper: Paper) -> Judgement:
         if name in times
     }
     front = {key: found[key[1]][key[0]] <= sorted(found[key[1]].values())[1] for key in ratios}
-    told = []
+    counts = []
     for name in own:
-        won = [is_front for (who, _), is_front in front.items() if who == name]
-        told.append(f"{system_title(paper, name)} on {counted_of(sum(won), len(won), 'set')}")
-    text = f"Among the two fastest multi-view systems: {listed(told)}."
+        won = [is_front for (system, _), is_front in front.items() if system == name]
+        counts.append(f"{system_title(paper, name)} on {counted_of(sum(won), len(won), 'set')}")
+    text = f"Among the two fastest multi-view systems: {listed(counts)}."
     behind = {key: ratio for key, ratio in ratios.items() if not front[key]}
     if behind:
         worst = max(behind, key=behind.__getitem__)
         fastest = min(found[worst[1]], key=found[worst[1]].__getitem__)
         text += (
             f" Elsewhere they take up to {behind[worst]:.2f} times as long as the fastest "
-            f"({on(paper, *worst)}, beside {system_title(paper, fastest)})."
+            f"({on(paper, *worst)}, compared with {system_title(paper, fastest)})."
         )
     some, comparable = any(front.values()), all(ratio <= ABOUT_AS_FAST for ratio in behind.values())
     return unless_few_sets(
@@ -123,9 +123,9 @@ def revised_is_faster(tables: Tables, paper: Paper) -> Judgement:
     slower = sum(ratio > 1 + SAME_TIME for ratio in ratios.values())
     low, high = (pick(ratios, key=ratios.__getitem__) for pick in (min, max))
     text = (
-        f"Beside the times of 2019, {faster} of {len(ratios)} are shorter, {slower} longer, and "
-        f"{len(ratios) - faster - slower} within {percent(SAME_TIME, None)}: {ratios[low]:.2f} ({on(paper, *low)}) "
-        f"to {ratios[high]:.2f} times as long ({on(paper, *high)})."
+        f"Compared with the times of 2019, {faster} of {len(ratios)} are shorter, {slower} longer, and "
+        f"{len(ratios) - faster - slower} within {percent(SAME_TIME, None)}: {ratios[low]:.2f} "
+        f"({on(paper, *low)}) to {ratios[high]:.2f} times as long ({on(paper, *high)})."
     )
     return HOLDS if faster == len(ratios) else IN_PART if faster > slower else FAILS, text
 
@@ -151,7 +151,7 @@ def larger_eigengap(tables: Tables, paper: Paper) -> Judgement:
         text += f", and its eigen-solve is faster, by more than {gain}, in {faster} of {len(timed)}"
     if len(timed) < len(pairs):
         short = len(pairs) - len(timed)
-        text += f"; {short} are over in less than {LEAST_SOLVE * 1000:g} ms, too short to tell"
+        text += f"; {short} are over in less than {LEAST_SOLVE * 1000:g} ms, too short to compare"
     text += ". " + _above_all_views(rows, own, paper)
     parts = [larger / len(pairs), *([faster / len(timed)] if timed else [])]
     if all(part >= GENERALLY for part in parts):

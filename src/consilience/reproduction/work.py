@@ -39,7 +39,7 @@ SCORES = {
     "ARI": metrics.ari,
     "purity": metrics.purity,
 }
-FAILURES = (ValueError, MemoryError, np.linalg.LinAlgError)  # a cell of the table, not the end of it
+FAILURES = (ValueError, MemoryError, np.linalg.LinAlgError)  # they fill a cell, and the run goes on
 LEARN_ONCE = (MCGC, MVGL, RMSC)
 _LONG = 3.0  # seconds after which a fit is timed once
 _PIXELS = 200  # of a picture of an affinity matrix, each way

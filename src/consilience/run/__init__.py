@@ -1,1 +1,1 @@
-"""What surrounds a fit: progress, checkpoints, memory, configuration, and warnings that name the caller's line."""
+"""Around a fit: progress, checkpoints, memory, configuration, and warnings that name the caller's line."""

@@ -1,7 +1,8 @@
-"""Messages that name settings: the library writes ``view_weights='uniform'``, a command ``--view-weights uniform``.
+"""Messages that name settings.
 
-A message with advice is text that knows which of its parts are settings. Whoever shows it decides how settings are
-written; nobody searches a message for words.
+The library writes a setting as ``view_weights='uniform'``, a command writes it as ``--view-weights uniform``.
+A message with advice is text that knows which of its parts are settings. The code that shows it decides how
+settings are written; it need not search the message for words.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Advice(str):
     parts: tuple[str | Setting, ...]
 
     def __new__(cls, *parts: str | Setting) -> Self:
+        """Return the text of all parts; parts that are advice are taken apart."""
         flat: list[str | Setting] = []
         for part in parts:
             flat += part.parts if isinstance(part, Advice) else [part]
@@ -79,7 +81,7 @@ class Advice(str):
 
 
 def written(message: str, how: Callable[[Setting], str]) -> str:
-    """Return a message with its settings, if it knows any, written in another way."""
+    """Return a message with its settings, if it has any, written in another way."""
     return message.written(how) if isinstance(message, Advice) else message
 
 

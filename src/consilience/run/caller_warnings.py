@@ -1,4 +1,4 @@
-"""Warnings that point at the line of whoever called the library."""
+"""Warnings that point at the line of code that called the library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 @dataclass(frozen=True)
 class KeptWarning:
-    """A warning of ours: its text, and what kind of warning it is."""
+    """A warning of this library: its text, and what kind of warning it is."""
 
     text: str
     category: type[Warning]
@@ -29,7 +29,7 @@ _kept: ContextVar[list[KeptWarning] | None] = ContextVar("kept", default=None)
 def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasting: bool = True) -> None:
     """Warn, and name the first line outside of this package and of scikit-learn's wrappers around `fit`.
 
-    `lasting`: whether it is about the result, and so to be kept with it, or about this one run.
+    `lasting`: whether it is about the result, so that it is kept with it, or only about this run.
     """
     kept = _kept.get()
     if kept is not None and lasting:
@@ -43,7 +43,7 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasti
 
 @contextmanager
 def keep_warnings() -> Iterator[list[KeptWarning]]:
-    """Give a list that gets every warning of ours inside the block, besides its being shown."""
+    """Give a list that gets every warning of this library inside the block; the warnings are also shown."""
     kept: list[KeptWarning] = []
     token = _kept.set(kept)
     try:
@@ -53,7 +53,7 @@ def keep_warnings() -> Iterator[list[KeptWarning]]:
 
 
 def kept_so_far() -> tuple[KeptWarning, ...]:
-    """Return what the innermost `keep_warnings` has kept up to now."""
+    """Return the warnings that the innermost `keep_warnings` has kept until now."""
     return tuple(_kept.get() or ())
 
 

@@ -1,7 +1,8 @@
-"""The two files of a finished stage: what it returned, and what else there is to say of it.
+"""The two files of a finished stage: its result, and a record of everything else.
 
-What a stage returned is in a file of its own (the result), because it can go as soon as no later stage needs
-it. All else is in the other (the record), which is written last: once that is there, the stage is finished.
+What a stage returned is in a file of its own (the result), because it can be removed as soon as no later
+stage needs it. Everything else is in the other file (the record), which is written last: once it is there,
+the stage is finished.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from .versions import versions
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What there is to say of a stage, but for what it returned.
+    """Everything about a finished stage except what it returned.
 
     Attributes
     ----------
     seconds : float
         The time it took.
     warnings : tuple of tuple
-        What it warned of: its kind, and the text in parts.
+        Its warnings: the kind of each, and the text in parts.
     random_state : RandomState
         As it was after the stage.
     behind : tuple of str
@@ -55,7 +56,7 @@ RESULT = Kind("consilience stage result", 2, frozenset({"key", "stage", "value"}
 
 
 def write_file(path: Path, kind: Kind, key: str, stage: str, values: Mapping[str, Any]) -> None:
-    """Write one of the files of a stage; it is there when it is complete."""
+    """Write one of the files of a stage; the file appears only when it is complete."""
     with new_archive(path) as archive:
         arrays = ArrayWriter(archive)
         encoder = Encoder(arrays)
@@ -69,7 +70,7 @@ def read_file(path: Path, kind: Kind, key: str, stage: str) -> dict[str, Any]:
         content = ModelFile(file, None, kind)
         manifest = content.manifest
         if manifest["key"] != key or manifest["stage"] != stage:
-            raise ModelFileError("it is that of another fit, or of another stage")
+            raise ModelFileError("it belongs to another fit, or to another stage")
         decoder = Decoder(content.array)
         values = {name: decoder.decode(manifest[name], name) for name in kind.parts - {"key", "stage"}}
         content.check_all_read()
@@ -82,11 +83,11 @@ def digest_of(what: str, parameters: Mapping[str, Any], fingerprint: str) -> str
     Parameters
     ----------
     what : str
-        The full name of who is fitted.
+        The full name of the model that is fitted.
     parameters : mapping
-        All that it was given.
+        All its parameters.
     fingerprint : str
-        Of the data.
+        The fingerprint of the data.
 
     Raises
     ------

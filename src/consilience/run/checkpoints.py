@@ -1,9 +1,9 @@
-"""What the finished stages of a fit returned, in files, so that a killed fit can go on from there.
+"""The results of the finished stages of a fit, in files, so that a killed fit can go on from there.
 
-Kept are what a stage returned, what it warned of, the time it took, and the random state after it: all that later
-stages can see of it. The folder is named by a digest of everything that the result depends on: only the same fit
-finds it. Every record says which stages were behind it, and whose results were still needed: so a fit goes on
-after the last stage for which all of that can be read.
+A checkpoint keeps what a stage returned, its warnings, the time it took, and the random state after it: all
+that later stages can see of it. The folder is named by a digest of everything that the result depends on:
+only the same fit finds it. Every record says which stages were finished before it, and which results were
+still needed: so a fit goes on after the last stage for which all of that can be read.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class Checkpoints:
     key : str
         The digest that names the fit.
     what : str
-        Who is fitted, for messages.
+        The name of the model, for messages.
     random_state : RandomState
-        What the stages draw from.
+        The random generator of the stages.
     unseeded : bool, default=False
-        Whether that is NumPy's own generator, which must be left alone when the fit goes on from an earlier
-        state.
+        Whether that is NumPy's own generator, which must not be changed when the fit goes on from an
+        earlier state.
 
     Attributes
     ----------
     path : Path
         The folder of this fit.
     random_state : RandomState
-        What the stages are to draw from.
+        The random generator for the stages.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class Checkpoints:
         return (max(rounds), StageCheckpoint(self, f"{name}.{max(rounds)}")) if rounds else None
 
     def remove(self) -> None:
-        """Remove what this fit has written: it is done."""
+        """Remove the files of this fit: it is finished."""
         for stage in list(self._numbers):
             self._drop(stage)
         self._folder.release()
 
     def leave(self) -> None:
-        """Leave for another run what this fit has written, and say how to go on."""
+        """Leave the files of this fit for another run, and say how to go on."""
         if self._numbers:
             logger.warning(
-                "%s was stopped; what its finished stages have found is in %s. Started again with the same "
-                "folder for checkpoints, the same fit goes on from there.",
+                "%s was stopped; the results of its finished stages are in %s. Start the same fit again with "
+                "the same folder for checkpoints, and it goes on from there.",
                 self._what,
                 self.path,
             )
@@ -112,7 +112,7 @@ class Checkpoints:
     # Reading
 
     def _find_start(self) -> None:
-        """Go on after the last stage for which all is there; remove the files of all others."""
+        """Go on after the last stage that has all its files; remove the files of all others."""
         found = self._read_records()
         for stage in sorted(found, key=lambda one: found[one][0], reverse=True):
             record = found[stage][1]
@@ -144,7 +144,7 @@ class Checkpoints:
         return found
 
     def _has_result(self, stage: str, number: int) -> bool:
-        """Read what a stage returned, and say whether that is there."""
+        """Read the result of a stage, and say whether it is there."""
         if stage not in self._results:
             file = self.path / f"{number:04d}-{stage}{RESULT_SUFFIX}"
             read = self._read(file, RESULT, stage) if file.exists() else None
@@ -165,7 +165,7 @@ class Checkpoints:
         return stage in self._records
 
     def take(self, stage: str) -> tuple[Record, Any]:
-        """Return what such a stage did, and what it returned; None if nobody needs that."""
+        """Return the record of such a stage, and its result; None if no stage needs the result."""
         return self._records[stage], self._results.pop(stage, None)
 
     # Writing
@@ -173,7 +173,7 @@ class Checkpoints:
     def write(
         self, stage: str, value: Any, record: dict[str, Any], done_with: Sequence[str], inside: str | None
     ) -> None:
-        """Write what a stage returned and did; then drop what nobody needs any more.
+        """Write the result and the record of a stage; then remove the results that no stage needs any more.
 
         Parameters
         ----------
@@ -182,11 +182,11 @@ class Checkpoints:
         value : object
             What it returned.
         record : dict
-            What else there is to say of it.
+            Everything else about it.
         done_with : sequence of str
             Stages whose results no later stage needs.
         inside : str or None
-            The round that ends with this: nothing of the stages inside it is needed any more.
+            The round that ends with this: the results of the stages inside it are not needed any more.
         """
         if not self._writes:
             return
@@ -200,7 +200,7 @@ class Checkpoints:
             write_file(self._file(stage, RESULT_SUFFIX), RESULT, self._key, stage, {"value": value})
             about = {**record, "behind": behind, "alive": (*alive, stage)}
             write_file(self._file(stage, RECORD_SUFFIX), RECORD, self._key, stage, about)
-        except (OSError, ValueError) as error:  # hours of work are not given up for this
+        except (OSError, ValueError) as error:  # this must not stop a fit that has run for hours
             self._writes = False
             self._file(stage, RESULT_SUFFIX).unlink(missing_ok=True)
             del self._numbers[stage]
@@ -227,7 +227,7 @@ class Checkpoints:
 
 
 class StageCheckpoint:
-    """The checkpoint of a stage that is about to be run, or need not be.
+    """The checkpoint of a stage that will run now, or need not run again.
 
     Parameters
     ----------

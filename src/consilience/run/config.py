@@ -1,7 +1,7 @@
-"""Matters of a run that are not part of a model: how much memory it may take, where checkpoints go.
+"""Settings of a run that are not part of a model: how much memory it may take, where checkpoints go.
 
-`set_config` is for the whole process. `config_context` is for a block, and for nobody else who works at the
-same time: another thread, or another task of an event loop, does not see it.
+`set_config` is for the whole process. `config_context` is only for a block: another thread, or another task
+of an event loop, that works at the same time does not see it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Folder = str | os.PathLike[str] | None
 
 @dataclass(frozen=True)
 class Config:
-    """What holds for runs.
+    """The settings of runs.
 
     Attributes
     ----------
     memory_limit : int or None
-        Bytes that a fit may need at most, libraries and input included; None: what is free.
+        Bytes that a fit may need at most, libraries and input included; None: the free memory.
     checkpoint_dir : Path or None
         Folder for checkpoints; None: none are written.
     """
@@ -45,7 +45,7 @@ _here: ContextVar[dict[str, Any]] = ContextVar("consilience_config", default={})
 
 
 def get_config() -> Config:
-    """Return what holds here and now.
+    """Return the settings that are valid here and now.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def get_config() -> Config:
 def set_config(
     *, memory_limit: MemoryLimit | EllipsisType = ..., checkpoint_dir: Folder | EllipsisType = ...
 ) -> None:
-    """Set what holds for the whole process, wherever `config_context` says nothing else.
+    """Change settings of the whole process, wherever `config_context` does not set something else.
 
     Parameters
     ----------
@@ -80,16 +80,16 @@ def set_config(
 def config_context(
     *, memory_limit: MemoryLimit | EllipsisType = ..., checkpoint_dir: Folder | EllipsisType = ...
 ) -> Iterator[None]:
-    """Set what holds inside a block; what is not given stays as it is.
+    """Change settings inside a block; settings that are not given stay as they are.
 
     Parameters
     ----------
     memory_limit : int or str or None
         What a fit may need at most, libraries and input included: bytes, or text such as ``"6 GiB"`` or
-        ``"800 MB"``. What would need more is refused before the work starts, with what to change. None: what
-        is free on the machine decides.
+        ``"800 MB"``. A fit that would need more is refused before the work starts, with advice on what to
+        change. None: the free memory of the machine decides.
     checkpoint_dir : str or path or None
-        Folder, made if need be, in which a fit keeps what its finished stages have found, until it is done.
+        Folder, made if necessary, in which a fit keeps the results of its finished stages, until it is done.
         Started again after it was killed, the same fit goes on from there, with the same result. None: no
         checkpoints.
 
@@ -135,7 +135,7 @@ def as_bytes(amount: Any, name: str = "memory_limit") -> int:
         found = _AMOUNT.fullmatch(amount.strip())
         if found is None or (found[3] and not found[2]):
             raise ValueError(wrong)
-        # As most programs read them: "6G" and "6 GiB" are powers of 1024, "6 GB" of 1000.
+        # As in most programs: "6G" and "6 GiB" are powers of 1024, "6 GB" of 1000.
         unit = 1000 if found[4] and not found[3] else 1024
         n_bytes = float(found[1]) * unit ** _POWERS[found[2].lower()]
     elif isinstance(amount, Integral | float) and not isinstance(amount, bool):
@@ -146,7 +146,7 @@ def as_bytes(amount: Any, name: str = "memory_limit") -> int:
 
 
 def _checked(memory_limit: Any, checkpoint_dir: Any) -> dict[str, Any]:
-    """Return what was given, as it is kept."""
+    """Return the settings that were given, checked."""
     given: dict[str, Any] = {}
     if memory_limit is not ...:
         given["memory_limit"] = None if memory_limit is None else as_bytes(memory_limit)

@@ -1,6 +1,6 @@
-"""Progress events: long work says how far it is, and whoever shows progress listens, if anybody does.
+"""Progress events: long work reports how far it is; code that shows progress listens to it.
 
-Work calls ``tick(done, total)`` as often as it likes. Without a listener that costs a look at a variable.
+Work calls ``tick(done, total)`` as often as it likes. Without a listener the call only reads a variable.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _listener: ContextVar[Listener | None] = ContextVar("consilience_events", defaul
 
 
 def tick(done: float, total: float) -> None:
-    """Say how much of the present stage, or of the part of it that `part` names, is done.
+    """Report how much of the present stage, or of the part of it that `part` names, is done.
 
-    Call it from the thread that runs the stage; from the threads of `threads.for_ranges` it reaches nobody.
+    Call it from the thread that runs the stage; from the threads of `threads.for_ranges` it has no effect.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def part(start: float, stop: float) -> Iterator[None]:
 
 @contextmanager
 def listening(listener: Listener | None) -> Iterator[None]:
-    """Hand the shares reported inside the block to a function; None: to nobody."""
+    """Give the shares reported inside the block to a function; None: to no function."""
     token = _listener.set(listener)
     try:
         yield

@@ -22,21 +22,21 @@ class Run:
 
     A stage is a function that takes what earlier stages returned, and the keyword `engine`. A run calls it,
     times it, shows how far it is, and keeps what it returned in a checkpoint. In a run that goes on from
-    checkpoints, stages that are behind are not called: they return what they returned then, or None if no
-    later stage needs that.
+    checkpoints, stages that were finished before are not called: `stage` returns the result of then, or None
+    if no later stage needs it.
 
     Parameters
     ----------
     engine : Engine
         Given to every stage.
     plan : sequence of PlannedStage, default=()
-        The stages to come: for the progress, and for what may be dropped from checkpoints.
+        The stages to come: for the progress, and to know which checkpoints can be removed.
     random_state : RandomState, default=None
-        What stages draw from; None: one with seed 0.
+        The random generator of the stages; None: one with seed 0.
     visible : bool, default=False
         Whether to draw a progress bar.
     checkpoints : Checkpoints, default=None
-        Who keeps what stages return; None: nobody.
+        The checkpoints that keep the results of stages; None: no checkpoints.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Run:
         self.checkpoints = checkpoints
         own = np.random.RandomState(0) if random_state is None else random_state
         self.random_state = own if checkpoints is None else checkpoints.random_state
-        self._scope: tuple[str, ...] = ()  # loops, and their rounds, that are under way
+        self._scope: tuple[str, ...] = ()  # loops that are running, and their rounds
 
     def stage(self, name: str, function: Callable[..., Value], *given: Any, **options: Any) -> Value:
         """Run one stage and return what it returns, or returned before.
@@ -79,7 +79,7 @@ class Run:
     ) -> tuple[Value, ...]:
         """Run a stage in parts, one for each detail, and return what they return.
 
-        Each part is ``function(number, *given, engine=engine)``; it is shown with its detail, and has a
+        Each part is ``function(number, *given, engine=engine)``; the progress shows its detail, and it has a
         checkpoint of its own.
         """
         return tuple(
@@ -107,7 +107,7 @@ class Run:
         -------
         object
             The last state. Each round has a checkpoint; those of the rounds before it, and of the stages
-            inside it, are dropped.
+            inside it, are removed.
         """
         state, first = start, 0
         here = ".".join((*self._scope, name))
@@ -162,7 +162,7 @@ class Run:
         return value
 
     def _is_kept(self, name: str) -> bool:
-        """Say whether what a stage returns goes into a checkpoint: the first stage is always run again."""
+        """Say whether the result of a stage goes into a checkpoint: the first stage is always run again."""
         return not self.plan or name != self.plan[0].name
 
     def _no_longer_needed(self, name: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Handles inside the results of stages: marked where a dataclass is defined, so that they can be found.
 
-A checkpoint keeps what a stage returned, and that holds handles. They are fetched when it is written, and adopted
-when it is read, by whichever engine goes on.
+A checkpoint keeps what a stage returned, which may hold handles. They are fetched when it is written. When it
+is read, the engine that goes on adopts them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much memory is free, and refusing work that would not fit before it begins."""
+"""How much memory is free, and refusing work that needs more before it begins."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from ..words import memory_size
 from .config import get_config
 
-SHARE = 0.5  # of what is free; the rest is for the views, for copies that libraries make, and for others
+SHARE = 0.5  # of the free memory; the rest is for the views, for copies that libraries make, and for others
 
 
 def available_bytes() -> int | None:
-    """Return how many bytes this process could still take, or None where the system does not tell.
+    """Return how many bytes this process could still take, or None where the system does not report it.
 
-    What the machine has free, or what is left of the limit of the control group that the process is in.
+    The free memory of the machine, or the rest of the limit of the control group that the process is in.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def require(n_bytes: float, what: str, instead: str) -> None:
     n_bytes : float
         The estimate.
     what : str
-        Who needs it, for the message: the subject of "needs about".
+        The work, for the message: the subject of "needs about".
     instead : str
         What to do about it: a sentence.
 
@@ -48,14 +48,14 @@ def require(n_bytes: float, what: str, instead: str) -> None:
     limit = get_config().memory_limit
     if limit is not None and n_bytes > limit:
         raise MemoryError(
-            f"{what} needs about {memory_size(n_bytes)} of memory, more than the limit of {memory_size(limit)}. "
-            f"{instead}"
+            f"{what} needs about {memory_size(n_bytes)} of memory, more than the limit of "
+            f"{memory_size(limit)}. {instead}"
         )
     free = available_bytes()
     if free is not None and n_bytes > SHARE * free:
         raise MemoryError(
-            f"{what} needs about {memory_size(n_bytes)} of memory, more than half of the {memory_size(free)} that "
-            f"are free. {instead}"
+            f"{what} needs about {memory_size(n_bytes)} of memory, more than half of the "
+            f"{memory_size(free)} that are free. {instead}"
         )
 
 
@@ -66,7 +66,7 @@ def _free_on_machine() -> int | None:
                 return 1024 * int(line.split()[1])
     except (OSError, ValueError, IndexError):
         pass
-    try:  # elsewhere: at least what the machine has
+    try:  # on other systems: all the memory of the machine
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None

@@ -1,4 +1,4 @@
-"""Checks of parameters, with messages that name what is wrong."""
+"""Checks of parameters, with messages that say what is wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_count(name: str, value: Any) -> None:
 
 
 def check_choice(name: str, value: Any, known: tuple[str, ...], other: str = "") -> None:
-    """Raise a ValueError unless a parameter is one of the words known; `other` is what it may be besides."""
+    """Raise a ValueError unless a parameter is one of the words known; `other`: what else it may be."""
     if not isinstance(value, str) or value not in known:
         choices = ", ".join(map(repr, known)) + (f" or {other}" if other else "")
         raise ValueError(Advice("Unknown ", Setting(name), f" {value!r}; known: {choices}."))

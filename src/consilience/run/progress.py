@@ -1,4 +1,4 @@
-"""Saying what is going on: a bar on the terminal, log lines, the time each stage took and the time left."""
+"""Showing progress: a bar on the terminal, log lines, the time each stage took and the time left."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Bar:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Leave the bar as it is, and go to the next line."""
+        """Keep the bar as it is, and go to the next line."""
         if self._in_place:
             sys.stderr.write("\n")
 
     def erase(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._in_place:
             sys.stderr.write("\r" + " " * 78 + "\r")
             sys.stderr.flush()
@@ -92,7 +92,7 @@ class Progress:
         Wall-clock time per stage, added up over its parts.
     """
 
-    REDRAW = 0.2  # seconds between two looks of the bar within a stage
+    REDRAW = 0.2  # seconds between two updates of the bar within a stage
 
     def __init__(self, plan: Sequence[PlannedStage], visible: bool) -> None:
         self.seconds: dict[str, float] = {}
@@ -103,7 +103,7 @@ class Progress:
         self._drawn = -float("inf")
 
     def expect(self, name: str, seconds: float) -> None:
-        """Say that there will be one part more than planned: rounds of a loop are not known beforehand."""
+        """Add one part more than planned: rounds of a loop are not known before."""
         self.n_parts += 1
         self._forecast.add(name, seconds)
 
@@ -124,14 +124,14 @@ class Progress:
         self._step()
 
     def skip(self, name: str, detail: str, took: float) -> None:
-        """Go past a stage that ran before the fit was killed."""
+        """Skip a stage that ran before the fit was killed."""
         self._forecast.skip(name)
         self.count(name, took)
         logger.info("%s %s: from a checkpoint (%.3f s)", name, detail, took)
         self._step()
 
     def done(self, name: str, detail: str, took: float) -> None:
-        """Go past a round of a loop, which took this beside the stages inside it."""
+        """Count a round of a loop, which took this time in addition to the stages inside it."""
         self._forecast.skip(name)
         self.count(name, took)
         logger.info("%s %s: %.3f s", name, detail, took)
@@ -148,7 +148,7 @@ class Progress:
             self._bar.end()
 
     def _watch(self, text: str, share: float) -> None:
-        """Show how far the present stage is, unless that was just done."""
+        """Show how far the present stage is, unless that was done a moment ago."""
         if time.perf_counter() - self._drawn >= self.REDRAW:
             self._draw(f"{text} {share:.0%}", share)
 
@@ -161,7 +161,7 @@ class Progress:
 
 
 class _Forecast:
-    """How much of the work is done, and how long the rest will take at the pace so far."""
+    """How much of the work is done, and how long the rest will take at the same speed."""
 
     TRIAL = 0.02  # the share of the work after which the time left is shown,
     TRIAL_SECONDS = 1.0  # and the time
@@ -169,8 +169,8 @@ class _Forecast:
     def __init__(self, expected: Sequence[tuple[str, float]]) -> None:
         self._ahead = list(expected)
         self._total = sum(cost for _, cost in expected)
-        self._present: float = 0.0  # cost of the stage at work
-        self._behind = 0.0  # cost of the stages that are done, or need not be,
+        self._present: float = 0.0  # cost of the present stage
+        self._behind = 0.0  # cost of the stages that are done, or need not run again,
         self._run = 0.0  # of those that were run now,
         self._seconds = 0.0  # and the time that these took
         self._began: float | None = None
@@ -191,7 +191,7 @@ class _Forecast:
         self._behind += self._take(name)
 
     def _take(self, name: str) -> float:
-        """Return what the next stage of a name was expected to cost; 0 if none was expected."""
+        """Return the expected cost of the next stage of a name; 0 if no such stage was expected."""
         for i, (expected, cost) in enumerate(self._ahead):
             if expected == name:
                 del self._ahead[i]
@@ -199,7 +199,7 @@ class _Forecast:
         return 0.0
 
     def outlook(self, share: float) -> tuple[float | None, float | None]:
-        """Return the share of the work that is done, and the seconds left, as far as they can be told."""
+        """Return the share of the work that is done, and the seconds left, as far as they are known."""
         if not self._total:
             return None, None
         within = share * self._present
@@ -214,7 +214,7 @@ class _Forecast:
 
 
 def clock(seconds: float) -> str:
-    """Return a time as people read it off a clock.
+    """Return a time as a clock shows it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A folder that belongs to one run at a time, for as long as it lives, however it ends."""
+"""A folder that belongs to one run at a time, until the run ends in any way."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ else:
 
 
 class RunFolder:
-    """A folder that no other run has, made if need be.
+    """A folder that no other run has, made if necessary.
 
-    The system gives the lock on it back when the process ends, however that is. So a folder that nobody holds
-    was left by a run that is no more, and whoever takes it can go on from what it finds there.
+    The system releases the lock on it when the process ends, even by a crash. So a folder that no process has
+    locked was left by a run that has ended, and the next run can go on from the files in it.
 
     Parameters
     ----------
     parent : Path
-        Where it is made, itself made if need be.
+        The folder in which it is made; made if necessary.
     name : str
         Its name; if another run has it, the same with a number.
 
@@ -59,12 +59,12 @@ class RunFolder:
             ) from None
 
     def release(self) -> None:
-        """Give the folder back; if there is nothing in it but the lock, remove it."""
+        """Release the folder; if it holds only the lock, remove it."""
         if self._handle is None:
             return
         handle, self._handle = self._handle, None
         if {entry.name for entry in self.path.iterdir()} == {LOCK}:
-            with suppress(OSError):  # Windows keeps what is open
+            with suppress(OSError):  # Windows does not remove open files
                 (self.path / LOCK).unlink()
         os.close(handle)
         with suppress(OSError):
@@ -79,7 +79,7 @@ def _locked(path: Path) -> int | None:
         path.mkdir(exist_ok=True)
         try:
             handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:  # whoever had it has just removed it
+        except FileNotFoundError:  # the run that had it has just removed it
             continue
         try:
             _try_lock(handle)

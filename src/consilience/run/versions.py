@@ -9,7 +9,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of this library, of Python and of what it computes with."""
+    """Return the versions of this library, of Python and of the libraries that compute."""
     return {
         "consilience": version("consilience"),
         "python": platform.python_version(),

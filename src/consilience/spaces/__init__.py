@@ -1,4 +1,4 @@
-"""What a view is measured by: its metric, the scale of its features, and the two together as a `Space`."""
+"""How distances in a view are measured: its metric, the scale of its features, and both as a `Space`."""
 
 from .metric import (
     is_precomputed,

@@ -1,4 +1,4 @@
-"""What the columns of a dense view are like: range, mean, spread and zeros."""
+"""Statistics of the columns of a dense view: range, mean, variance and zeros."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the columns of a view are like, over the rows that were looked at.
+    """Statistics of the columns of a view, over the rows that were read.
 
     Attributes
     ----------
     n_rows : int
-        How many rows those are.
+        The number of those rows.
     lowest, highest, mean, variance : ndarray of shape (d,)
         Of each column; NaN if it holds NaN.
     n_nonzero : ndarray of int of shape (d,)
@@ -34,7 +34,7 @@ class Columns:
 
     @classmethod
     def of(cls, x: NDArray[Any]) -> Columns:
-        """Look at all columns at once; takes a few copies of the view.
+        """Compute them for all columns at once; this needs memory for a few copies of the view.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Which metric a view is measured by."""
+"""Which metric a view has."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def is_precomputed(metric: Any) -> bool:
 
 
 def takes_missing_cells(metric: Any) -> bool:
-    """Say whether the metric takes empty cells; a function is believed to.
+    """Say whether the metric takes empty cells; a function is assumed to.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def takes_missing_cells(metric: Any) -> bool:
 
 
 def takes_categories(metric: Any) -> bool:
-    """Say whether the metric takes columns of categories; a function is believed to.
+    """Say whether the metric takes columns of categories; a function is assumed to.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def metric_label(metric: Any) -> str:
 
 
 def metric_names() -> tuple[str, ...]:
-    """Return every metric name that is understood, ``"auto"`` first.
+    """Return every known metric name, ``"auto"`` first.
 
     Examples
     --------
@@ -107,15 +107,16 @@ def resolve_metrics(
         Their names.
     kinds : sequence of (tuple of str or None), default=None
         What the columns of each view are: "numeric", "categorical" or "ordinal"; None: all are numbers. With
-        a column that is not, "auto" is Gower's distance. Ranks are numbers to any metric, categories are not.
+        a column of another kind, "auto" is Gower's distance. Every metric takes ranks as numbers, but not
+        categories.
     graphs : sequence of ("similarity", "distance" or None), default=None
         What the weights are of a view that is a graph.
     engine : Engine
-        Who looks at the columns.
+        The engine that computes.
     seen : sequence of (ndarray of bool or None), default=None
         Which rows each view has seen; None: all.
     rescaled : sequence of bool, default=None
-        Of which views columns that stand apart will be rescaled, and so do not say what the view is; None: of
+        In which views columns that stand apart will be rescaled, so that they are ignored here; None: in
         none.
 
     Examples
@@ -186,7 +187,7 @@ def _resolve(metric: Any, counted: Callable[[], bool], name: str, kinds: tuple[s
 
 
 def _resolve_graph(metric: Any, graph: str, name: str) -> str:
-    """Return the metric of a graph, which says itself what its weights are."""
+    """Return the metric of a graph, which follows from what its weights are."""
     own = "precomputed_similarity" if graph == "similarity" else "graph_distance"
     if metric not in ("auto", own):
         raise ValueError(

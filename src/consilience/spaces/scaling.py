@@ -1,12 +1,12 @@
-r"""Features on a common scale: all of them, or only what dominates a view.
+r"""Features on a common scale: all of them, or only those that dominate a view.
 
-Euclidean distance adds up the features' squares, so a feature counts by its variance. If a few features
-carry nearly all of it, the others might as well not be there; the number of features that really count is
+Euclidean distance adds up the features' squares, so a feature counts by its variance. If a few features have
+nearly all of the variance, the others have no effect; the number of features that really count is
 
 .. math:: e = \Big(\sum_f \sigma_f^2\Big)^2 \Big/ \sum_f \sigma_f^4,
 
-d for d features of equal variance, 1 if one has it all. Variances that differ somewhat are left alone: that
-some features vary more is mostly what the view has to say. Two things are not:
+d for d features of equal variance, 1 if one has all of it. Variances that differ somewhat are not changed:
+that some features vary more is mostly information. Two cases are changed:
 
 A few features, at most half of them, *stand apart* if their standard deviations are ten times that of the
 next one, or more: another unit, a stray id, a broken sensor. They are rescaled to the mean variance of the
@@ -16,13 +16,13 @@ A view is *dominated*, with or without features that stand apart, if fewer than 
 than about an eighth, e < 1 + (d - 1) / 8: the variances are spread over orders of magnitude. All features are
 brought to unit variance.
 
-Where the variances fall from column to column nothing is rescaled: these are principal components or the
-like, whose variances are no accident of units.
+Where the variances fall from column to column nothing is rescaled: these are principal components or similar
+features, whose variances do not depend on arbitrary units.
 
 Under the cosine metric a feature counts by its mean square instead. There only features that stand apart
-are rescaled: that few words are much more frequent than the rest is in the nature of words. But a word that
-is used ten times does not say ten times as much. Views of *counts*, mostly zeros and otherwise whole numbers
-(in some unit), are taken by their square roots, which makes the cosine the Hellinger affinity of two texts.
+are rescaled: a few words are always much more frequent than the rest. But a word that is used ten times does
+not say ten times as much. Of views of *counts*, mostly zeros and otherwise whole numbers (in some unit), the
+square roots are taken, which makes the cosine the Hellinger affinity of two texts.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from .columns import Columns
 if TYPE_CHECKING:
     from ..engines import Engine
 
-FEW_FEATURES = 10  # a view that fewer features than this carry is dominated by them,
+FEW_FEATURES = 10  # a view in which fewer features than this have nearly all of the variance is dominated,
 SHARE_OF_FEATURES = 1 / 8  # if they are fewer than this share, too
 SPARSE_SHARE = 0.8  # a non-negative view with more zeros than this is taken for counts
 STANDS_APART = 10.0  # ratio of standard deviations
 FEW_ENTRIES = 0.1  # share of entries that are not 0, in views that are better stored without zeros
-_AFFECTED = ("euclidean", "manhattan")  # what else is measured by has no use for a common scale, or its own
+_AFFECTED = ("euclidean", "manhattan")  # other metrics need no common scale, or have their own
 _BLOCK = 1 << 18  # entries that are counted or computed together, so that no large temporary is made
 
 Vector = NDArray[np.float64]
@@ -55,20 +55,20 @@ Seen = NDArray[np.bool_] | None
 @stored()
 @dataclass(frozen=True, eq=False)
 class Rescaling:
-    """What is to be done to a view.
+    """How a view will be rescaled.
 
     Attributes
     ----------
     features : ndarray of int
         The features that are rescaled, the largest first.
     factors : ndarray of shape (d,)
-        What to multiply the features with.
+        The factors by which the features are multiplied.
     all_features : bool
         Whether all features are brought to unit variance; otherwise `features` stand apart.
     n_effective : float
         The number of features that really count.
     roots : bool
-        Whether the view is taken by its square roots, features that stand apart excepted.
+        Whether square roots of the view are taken, except of features that stand apart.
     """
 
     features: NDArray[np.intp]
@@ -81,14 +81,15 @@ class Rescaling:
 @stored()
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What is done to the features of a view, and to those of other samples.
+    """How the features of a view, and those of other samples, are rescaled.
 
     Attributes
     ----------
     plan : Rescaling or None
-        What was planned for a view that something dominates.
+        The plan for a view that some features dominate.
     center, factors : ndarray of shape (d,), or None
-        What was taken off the features, and what they were multiplied with, to standardise them.
+        What is subtracted from the features, and the factors by which they are multiplied, to standardise
+        them.
     """
 
     plan: Rescaling | None = None
@@ -97,11 +98,11 @@ class Scaling:
 
     @classmethod
     def standard(cls, array: Any, seen: Seen, engine: Engine) -> Scaling:
-        """Return what gives rows unit variance, and dense ones zero mean; constant features become 0."""
+        """Return the scaling to unit variance, and for dense rows zero mean; constant features become 0."""
         if sparse.issparse(array):
             return cls(factors=_inverse(np.sqrt(_variances(array, seen, engine))))
         columns = engine.describe(array, seen)
-        if np.isnan(columns.mean).any():  # empty cells say nothing of mean or spread
+        if np.isnan(columns.mean).any():  # empty cells do not count for mean and variance
             known = np.ma.masked_invalid(array if seen is None else array[seen])
             center, spread = known.mean(axis=0, dtype=np.float64), known.std(axis=0, dtype=np.float64)
             return cls(center=np.ma.filled(center, 0.0), factors=_inverse(np.ma.filled(spread, 0.0)))
@@ -113,7 +114,7 @@ class Scaling:
         return self.plan is None and self.factors is None
 
     def __call__(self, rows: Any) -> Any:
-        """Return rows of the view, or of other samples, on the new scale; each row for itself."""
+        """Return rows of the view, or of other samples, on the new scale; each row by itself."""
         if self.changes_nothing:
             return rows
         if self.factors is not None:
@@ -129,16 +130,16 @@ class Scaling:
 
 
 def thinned(array: Any) -> Any:
-    """Return a view of mostly zeros as a sparse matrix: all that follows takes a fraction of the time."""
+    """Return a view of mostly zeros as a sparse matrix: all later steps take a fraction of the time."""
     return sparse.csr_array(array) if _is_thin(array, array.shape[0]) else array
 
 
 def _is_thin(array: Any, n_rows: int) -> bool:
-    """Say whether a dense view, of so many rows besides rows of zeros, is better stored without zeros."""
+    """Say whether a dense view with this many rows that it has seen is better stored without zeros."""
     if sparse.issparse(array):
         return False
     found, enough, step = 0, FEW_ENTRIES * n_rows * array.shape[1], max(1, _BLOCK // array.shape[1])
-    for start in range(0, len(array), step):  # most often the first tenth tells
+    for start in range(0, len(array), step):  # most often the first tenth is enough
         found += int(np.count_nonzero(array[start : start + step]))
         if found >= enough:
             return False
@@ -146,18 +147,18 @@ def _is_thin(array: Any, n_rows: int) -> bool:
 
 
 def plan_rescaling(array: Any, metric: Any, seen: Seen, engine: Engine) -> Rescaling | None:
-    """Look for what dominates a view.
+    """Find the features that dominate a view.
 
     Parameters
     ----------
     array : ndarray or CSR of shape (n, d)
         The view.
     metric : str
-        What it is measured by; other metrics than Euclidean, Manhattan and cosine are left alone.
+        Its metric; views with other metrics than Euclidean, Manhattan and cosine are not changed.
     seen : ndarray of bool of shape (n,), or None
         The rows that it has seen; None: all.
     engine : Engine
-        Who looks at the columns.
+        The engine that computes.
 
     Returns
     -------
@@ -181,7 +182,7 @@ def plan_rescaling(array: Any, metric: Any, seen: Seen, engine: Engine) -> Resca
     if metric not in _AFFECTED:
         return None
     variances = _variances(array, seen, engine)
-    # Not finite: too large for numbers, and whoever measures distances will say so.
+    # Not finite: too large for numbers, and the code that measures distances will report it.
     if not np.isfinite(variances).all() or _falls(variances):
         return None
     found = _standing_apart(variances)
@@ -216,9 +217,9 @@ def seems_counted(array: Any, seen: Seen, engine: Engine, *, rescaled: bool = Fa
     seen : ndarray of bool of shape (n,), or None
         The rows that it has seen; None: all.
     engine : Engine
-        Who looks at the columns.
+        The engine that computes.
     rescaled : bool, default=False
-        Whether columns that stand apart will be rescaled, and so do not say what the view is.
+        Whether columns that stand apart will be rescaled, so that they are ignored here.
 
     Examples
     --------
@@ -255,7 +256,7 @@ def _are_counts(array: Any) -> bool:
         return False
     values = array.data if sparse.issparse(array) else array
     values = values[values > 0].astype(np.float64)
-    # Whole numbers of more than so many digits are no counts, but numbers of any kind.
+    # Whole numbers of more digits than this are not counts, but numbers of any kind.
     if not len(values) or values.max() == values.min() or values.max() > 1e6 * values.min():
         return False
     numbers = values / values.min()
@@ -274,7 +275,7 @@ def _rooted(array: Any, but: NDArray[np.intp]) -> Any:
 
 
 def _without_standing_apart(array: Any, engine: Engine) -> Any:
-    """Return the view without the columns that stand apart, to look at what it is otherwise."""
+    """Return the view without the columns that stand apart, to find out what the others are."""
     kept = _not_apart(_variances(array, None, engine))
     return array if len(kept) == array.shape[1] else array[:, kept]
 
@@ -283,12 +284,12 @@ def _not_apart(variances: Vector) -> NDArray[np.intp]:
     """Return the features that do not stand apart."""
     finite = bool(np.isfinite(variances).all())
     found = _standing_apart(variances) if finite and not _falls(variances) else None
-    everybody = np.arange(len(variances))
-    return everybody if found is None else np.setdiff1d(everybody, found.features)
+    all_features = np.arange(len(variances))
+    return all_features if found is None else np.setdiff1d(all_features, found.features)
 
 
 def _standing_apart(sizes: Vector) -> Rescaling | None:
-    """Find the features whose sizes, variances or mean squares, are far above those of at least as many."""
+    """Find the features whose variances or mean squares are far above those of at least as many others."""
     order = np.argsort(-sizes, kind="stable")
     ranked = sizes[order]
     n_varying = max(int((ranked > 0).sum()), 1)
@@ -304,7 +305,7 @@ def _standing_apart(sizes: Vector) -> Rescaling | None:
 
 
 def _dominated(sizes: Vector) -> bool:
-    """Say whether a few features carry nearly all."""
+    """Say whether a few features have nearly all of the variance."""
     n_varying = int((sizes > 0).sum())
     if n_varying < 2:
         return False
@@ -325,7 +326,7 @@ def _n_effective(sizes: Vector) -> float:
 
 
 def _variances(array: Any, seen: Seen, engine: Engine) -> Vector:
-    """Return the features' variances over the rows seen; 0 for those that vary by no more than rounding."""
+    """Return the features' variances over the rows seen; 0 for those that vary only by rounding errors."""
     if not sparse.issparse(array):
         return _beyond_rounding(engine.describe(array, seen))
     rows = array if seen is None else array[seen]
@@ -337,7 +338,7 @@ def _variances(array: Any, seen: Seen, engine: Engine) -> Vector:
 
 
 def _beyond_rounding(columns: Columns) -> Vector:
-    """Return the variances of columns; 0 for those that vary by no more than rounding."""
+    """Return the variances of columns; 0 for those that vary only by rounding errors."""
     largest = np.maximum(columns.highest, -columns.lowest)
     with np.errstate(over="ignore"):
         return np.where(columns.variance <= (1e-14 * largest) ** 2, 0.0, columns.variance)

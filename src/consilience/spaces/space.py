@@ -1,4 +1,4 @@
-"""A view with all that it takes to measure it: rows, scale, metric, and which samples it has seen."""
+"""A view with everything needed to measure distances: rows, scale, metric, and which samples it has seen."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Space:
         The view's name, for messages.
     rows : ndarray or CSR of shape (n, d)
         Features as they were given, or an n x n matrix for the precomputed metrics. Rows of samples that the
-        view has not seen are not looked at.
+        view has not seen are not used.
     metric : str or callable
         A resolved name: not ``"auto"``; or a function of two rows, called for each pair and direction.
     scaling : Scaling
-        What is done to the features before they are measured.
+        How the features are rescaled before distances are measured.
     seen : ndarray of bool of shape (n,), or None
         Which samples the view has seen; None: all.
     kinds : tuple of {"numeric", "categorical", "ordinal"}, or None
@@ -73,7 +73,7 @@ class Space:
     def of_seen(self) -> Space:
         """Return the space of the samples that the view has seen, in order.
 
-        A view that has seen nobody becomes a space of its first sample, who has no neighbours either.
+        A view that has seen no sample becomes a space of its first sample, which has no neighbours either.
         """
         if self.is_complete:
             return self
@@ -85,7 +85,7 @@ class Space:
 
 
 def label_of(ids: Sequence[Any] | NDArray[Any] | None, i: int) -> str:
-    """Return how a message calls sample i: by its name, or by its number.
+    """Return how a message names sample i: by its id, or by its number.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def check_range(rows: Any, metric: Any, name: str) -> None:
 
 
 def metric_parameters(x: Any, metric: str, name: str) -> dict[str, Any]:
-    """Return what scikit-learn's metric needs to know of all rows; raise a ValueError if it is undefined."""
+    """Return the parameters of scikit-learn's metric for these rows, or raise a ValueError."""
     if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
         if (x != 0).all() and not bool(np.all(x == x[0])):
             raise ValueError(
@@ -183,7 +183,7 @@ def check_pairs(space: Space) -> Any:
             f"{label_of(space.sample_ids, sample)} to itself, which must be 0. If these are similarities, "
             "pass metric='precomputed_similarity'."
         )
-    # Nobody stores distances sparsely; and of two samples nothing can be told.
+    # Distances are not stored in sparse matrices; and two samples are too few to decide.
     looks_distant = not is_sparse and n > 2 and not np.any(diagonal)
     if kind == "similarity" and looks_distant and np.count_nonzero(matrix) == n * (n - 1):
         raise ValueError(

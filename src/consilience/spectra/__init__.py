@@ -1,4 +1,4 @@
-"""Spectra of graphs: the normalised Laplacian, and eigenvectors by the solvers of SciPy."""
+"""Spectra of graphs: the normalised Laplacian, and its eigenvectors by the solvers of SciPy."""
 
 from .eigenvectors import (
     EigensolverError,

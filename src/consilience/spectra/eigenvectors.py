@@ -2,13 +2,13 @@
 
 A Laplacian's eigenvectors of eigenvalue 0 are known from the connected components; only the rest is solved
 for, by ARPACK, many times faster on small neighbour graphs than dense or block solvers. As a single-vector
-method it can miss copies of a multiple eigenvalue without a sign, so every answer is searched once more with
-what was found taken out, and corrected until nothing smaller remains. Long thin graphs, on which ARPACK
-stalls, are solved with a sparse factorisation; the rest densely if it is small. An answer that fails its
-checks is an error.
+method it can miss copies of a multiple eigenvalue without reporting it. So after every answer it searches
+once more, with the eigenvectors found before removed, and corrects the answer until nothing smaller remains.
+Long thin graphs, on which ARPACK makes no progress, are solved with a sparse factorisation; the rest densely
+if it is small. An answer that fails its checks is an error.
 
-An engine may bring a block method for the normalised Laplacians of many samples, to a residual that is enough
-for clustering.
+An engine may have a block method for the normalised Laplacians of many samples, to a residual that is small
+enough for clustering.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ FloatArray = npt.NDArray[np.float64]
 
 LARGE = 20_000  # samples: from about here on block methods are faster (see `docs/guide/scale.md`)
 _TIGHT, _LOOSE = 1e-9, 1e-5  # tolerances up to `LARGE` samples, and of a block method beyond
-_PATIENCE, _MAX_PRODUCTS = 400, 20_000  # products with a block: before thinness is looked for, and in all
-_DENSE_FIRST, _DENSE_AT_ALL = 300, 5000  # samples up to which a dense solve is the fastest, or bearable
+_PATIENCE, _MAX_PRODUCTS = 400, 20_000  # products with a block: before a thin graph is suspected, and in all
+_DENSE_FIRST, _DENSE_AT_ALL = 300, 5000  # samples up to which a dense solve is the fastest, or still possible
 _SHIFT = 1e-6  # keeps the factorised Laplacian positive definite
 _MAX_ENVELOPE = 30_000_000  # entries that a factorisation may fill: 240 MB
 _MAX_PASSES = 10  # searches for missed copies before another method is tried
@@ -41,17 +41,17 @@ _TAKES_RNG = "rng" in inspect.signature(eigsh).parameters
 
 
 class BlockMethod(Protocol):
-    """A block method, which can be stopped and taken up again."""
+    """A block method, which can be stopped and continued."""
 
     def run(self, max_products: int) -> bool:
-        """Iterate until the tolerance is reached, and say whether it is, or so many products were made."""
+        """Iterate to the tolerance, but at most this number of products; say whether it was reached."""
 
     def found(self) -> Any:
-        """Return eigenvalues, vectors and residuals, as far as they have come."""
+        """Return eigenvalues, vectors and residuals in their present state."""
 
 
 StartBlock = Callable[[sparse.csr_array, "FloatArray", int, float, np.random.Generator], BlockMethod]
-"""Begins a block method: matrix, known vectors of its largest eigenvalue, number wanted, tolerance, draws."""
+"""Starts a block method: matrix, known vectors of its largest eigenvalue, number wanted, tolerance, rng."""
 
 
 class EigensolverError(np.linalg.LinAlgError):
@@ -84,7 +84,7 @@ def smallest_eigenvectors(
     rng : Generator, optional
         Draws the start vectors; seeded with 0 by default.
     start_block : callable, optional
-        Begins the method for more than `LARGE` samples; without it these are solved like others.
+        Starts the method for more than `LARGE` samples; without it these are solved like others.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def largest_of_matrix(
 
 @dataclass(frozen=True)
 class _Problem:
-    """Find the largest eigenvalues of M (+ F F') beside the known eigenvectors `null` of its largest, `top`.
+    """Find the largest eigenvalues of M (+ F F') except `top`, whose eigenvectors `null` are known.
 
     All eigenvalues are in [bottom, top].
     """
@@ -258,14 +258,14 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Operator:
-    """A positive definite, increasing function of the matrix, and what it makes of an eigenvalue."""
+    """A positive definite, increasing function of the matrix, and the same function of an eigenvalue."""
 
     apply: Callable[[FloatArray], FloatArray]
     value: Callable[[FloatArray], FloatArray]
 
 
 def _solve(problem: _Problem, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Return the wanted eigenvalues, descending, and vectors by the first method that stands its checks."""
+    """Return the wanted eigenvalues, descending, and vectors by the first method that passes its checks."""
     return _try(problem, _methods(problem, rng))
 
 
@@ -307,14 +307,14 @@ def _solve_large(
 
 def _solve_thin(problem: _Problem, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Return the wanted eigenvalues, descending, and vectors of a matrix that can be factorised."""
-    # Eigenvalues of long thin graphs are so close that a small residual says nothing: a tight one, then.
+    # Eigenvalues of long thin graphs are so close that the residual must be much smaller.
     problem = replace(problem, tol=min(problem.tol, _TIGHT))
     width = max(2 * problem.n_wanted + 1, 40)
     return _try(problem, [lambda: _krylov(problem, _inverse(problem), width, 100, rng)])
 
 
 def _methods(problem: _Problem, rng: np.random.Generator) -> Iterator[Callable[[], FloatArray]]:
-    """Yield the methods in the order to try them, the costly ones only where they can be afforded."""
+    """Yield the methods in the order to try them, the expensive ones only where they are possible."""
     n, k = problem.matrix.shape[0], problem.n_wanted
     if n <= _DENSE_FIRST or (10 * k >= n and n <= _DENSE_AT_ALL) or 3 * k >= n:
         yield lambda: _dense(problem)
@@ -330,7 +330,7 @@ def _methods(problem: _Problem, rng: np.random.Generator) -> Iterator[Callable[[
 
 
 def _direct(problem: _Problem) -> _Operator:
-    # A spectrum like [1, 3]: ARPACK's relative tolerance then means the same for every eigenvalue.
+    # A spectrum like [1, 3]: then ARPACK's relative tolerance means the same for every eigenvalue.
     shift = (problem.top - problem.bottom) / 2 - problem.bottom
     return _Operator(lambda x: problem.apply(x) + shift * x, lambda theta: theta + shift)
 
@@ -347,7 +347,7 @@ def _inverse(problem: _Problem) -> _Operator:
 def _woodbury(
     solve: Callable[[FloatArray], FloatArray], factor: FloatArray
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return what solves with A - F F' from what solves with A."""
+    """Return a function that solves with A - F F', from one that solves with A."""
     image = solve(factor)
     core = linalg.lu_factor(np.eye(factor.shape[1]) - factor.T @ image)
     return lambda x: solve(x) + image @ linalg.lu_solve(core, image.T @ x)
@@ -365,10 +365,10 @@ def _dense(problem: _Problem, whole: bool = False) -> FloatArray:
     n = problem.matrix.shape[0]
     away = 1.5 * (problem.top - problem.bottom)  # known vectors go below all others
     matrix = problem.toarray() - away * (problem.null @ problem.null.T)
-    if whole:  # slower, and more dependable
+    if whole:  # slower, and more reliable
         return np.asarray(np.linalg.eigh(matrix)[1][:, n - problem.n_wanted :])
     vectors = linalg.eigh(matrix, subset_by_index=(n - problem.n_wanted, n - 1), overwrite_a=True)[1]
-    if vectors.shape[1] < problem.n_wanted:  # it happens where many eigenvalues coincide
+    if vectors.shape[1] < problem.n_wanted:  # it happens where many eigenvalues are equal
         raise np.linalg.LinAlgError("LAPACK returned fewer eigenvectors than it was asked for.")
     return np.asarray(vectors)
 
@@ -376,7 +376,7 @@ def _dense(problem: _Problem, whole: bool = False) -> FloatArray:
 def _krylov(
     problem: _Problem, operator: _Operator, width: int, n_restarts: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Solve by ARPACK, and search again for what it missed until there is nothing."""
+    """Solve by ARPACK, and search again for missed eigenvectors until there are none."""
 
     def top(known: FloatArray, theta: FloatArray, k: int, tol: float) -> FloatArray:
         return _arpack(operator, known, operator.value(theta), k, (width, n_restarts, tol), rng)
@@ -385,7 +385,7 @@ def _krylov(
     theta, vectors, _ = _ritz(problem, top(problem.null, tops, problem.n_wanted, problem.tol / 10))
     for _ in range(_MAX_PASSES):
         known, values = np.hstack([problem.null, vectors]), np.append(tops, theta)
-        # A rough search settles most cases: only an eigenvalue near the last one found needs a fine one.
+        # A rough search decides most cases: only an eigenvalue near the last one found needs a fine search.
         for tol in (1e-5, problem.tol / 10):
             rival = _ritz(problem, top(known, values, 1, tol))[0][0]
             if rival + 10 * tol <= theta[-1]:

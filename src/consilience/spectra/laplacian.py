@@ -3,9 +3,9 @@
 For a graph S with degrees ``d = S 1`` and ``D = diag(d)`` it is ``L_sym = I - D^-1/2 S D^-1/2``. Only the
 edges are stored; nothing here is a dense n x n matrix unless `NormalizedLaplacian.toarray` is called.
 
-The rule for isolated samples: a sample of degree 0 **takes no part**. Its row and column of the operator are
-zero, its row of every embedding is zero, it does not count as a connected component, and clustering puts it
-to the nearest centre after the centres were fitted on the others.
+The rule for isolated samples: a sample of degree 0 is **left out**. Its row and column of the operator are
+zero, its row of every embedding is zero, it does not count as a connected component, and clustering assigns
+it to the nearest centre after the centres were fitted to the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator
 FloatArray = npt.NDArray[np.float64]
 Multiply = Callable[[sparse.csr_array, FloatArray], FloatArray]
 
-# An asymmetry up to this part of the largest weight is taken for rounding and averaged away.
+# An asymmetry up to this part of the largest weight is taken for rounding and removed by averaging.
 _SYMMETRY_TOLERANCE = 1e-8
 
 
@@ -103,7 +103,7 @@ class NormalizedLaplacian(LinearOperator):
     degrees : ndarray of shape (n,)
         Row sums of the graph.
     isolated : ndarray of shape (n,), bool
-        Samples of degree 0. They take no part: the operator is zero on them.
+        Samples of degree 0. They are left out: the operator is zero on them.
     adjacency : csr_array of shape (n, n)
         ``D^-1/2 S D^-1/2``, zero on isolated samples.
     components : ndarray of shape (n,), int
@@ -191,7 +191,7 @@ class NormalizedLaplacian(LinearOperator):
                [0.   , 0.   , 0.707, 0.707]])
         """
         chosen = np.arange(self.n_connected) if which is None else np.asarray(which, dtype=np.intp)
-        column = np.full(self.n_connected + 1, -1)  # the last entry serves component -1, the isolated
+        column = np.full(self.n_connected + 1, -1)  # the last entry is for component -1, the isolated samples
         column[chosen] = np.arange(len(chosen))
         place = column[self.components]
         rows = np.flatnonzero(place >= 0)

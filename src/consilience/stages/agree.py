@@ -27,12 +27,12 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
-    """How much views and rows are to count.
+    """How much views and rows shall count.
 
     Attributes
     ----------
     view_weights : ndarray of shape (number of active views,), or None
-        Given by the user; None: by agreement, and views that agree with nobody are left out.
+        Given by the user; None: by agreement, and views that agree with no other view are left out.
     rows_by_agreement : bool
         Whether rows that no other view confirms count less.
     """
@@ -63,7 +63,7 @@ class ViewSelection:
     agreement : Agreement or None
         How far the active views agree; None if nothing was compared.
     reliability : ViewReliability or None
-        How far each can be relied on.
+        How reliable each view is.
     reports : tuple of SearchReport
         How the neighbours of each active view were found.
     """
@@ -91,7 +91,7 @@ def agree(
     views : PreparedViews
         The views.
     weighting : Weighting
-        What is to go by agreement.
+        Which weights follow from agreement.
     engine : Engine
         The engine that compares.
 
@@ -154,7 +154,8 @@ def _warn_about(
         warn(
             Advice(
                 f"View {names[copy]!r} is a copy of {names[original]!r}, or nearly: they share "
-                f"{agreement.shares[copy, original]:.0%} of their neighbours, beyond chance. It is left out; ",
+                f"{agreement.shares[copy, original]:.0%} of their neighbours, beyond chance. "
+                "It is left out; ",
                 Setting("view_weights", "uniform"),
                 " keeps it.",
             )
@@ -174,7 +175,7 @@ def _warn_about(
             what = f"Only the largest group is kept ({', '.join(map(repr, chosen))})."
         warn(
             f"The views fall into {len(groups)} groups that agree among themselves but not with each other "
-            f"({listed}): they tell different stories. {what} Cluster each group on its own."
+            f"({listed}): they show different clusterings. {what} Cluster each group on its own."
         )
 
 
@@ -191,7 +192,7 @@ def _none_agree(v: int) -> str:
 
 def _left_out(names: list[str], n_orphans: int) -> str:
     shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    but = f", but for {n_orphans} samples that no other view has seen" if n_orphans else ""
+    but = f", except for {n_orphans} samples that no other view has seen" if n_orphans else ""
     who, agree, they_are, them = (
         ("View", "agrees", "It is", "it") if len(names) == 1 else ("The views", "agree", "They are", "them")
     )

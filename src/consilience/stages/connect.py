@@ -17,7 +17,7 @@ from .prepare import PreparedViews
 @stored()
 @dataclass(frozen=True, eq=False)
 class SharedEdges:
-    """The edges that the kept views share, and who judges which of them; and their number."""
+    """The edges that the kept views share, their number, and which view judges which edge."""
 
     handle: Any = field(repr=False, metadata=HANDLE)
     n_edges: int = 0

@@ -110,11 +110,11 @@ def spectral_embedding(
         (in double precision for a `tol` below 1e-6, at twice the cost), and asks for smaller residuals by
         itself where eigenvalues are close.
     warn_disconnected : bool, default=True
-        Whether to warn of a graph that is not connected.
+        Whether to warn about a graph that is not connected.
     random_state : int, RandomState or None
         Draws the start vectors. It matters only where the eigenvectors are not unique.
     engine : str or Engine, default="numba"
-        Who solves.
+        The engine that computes.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def spectral_embedding(
 
 
 def check_count_of(name: str, value: Any, n_samples: int) -> None:
-    """Raise a ValueError unless this is a number of things among so many samples."""
+    """Raise a ValueError unless this is an integer from 1 to the number of samples."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= n_samples:
         raise ValueError(
             f"{name} must be an integer from 1 to the number of samples, {n_samples}; got {value!r}."

@@ -1,4 +1,4 @@
-"""Fuse: one similarity for each edge, from what all kept views say of it."""
+"""Fuse: one similarity for each edge, from what all kept views say about it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fuse(
     fusion : EdgeFusion
         The model.
     impute : bool
-        Whether views that lack samples are to be put in by what can be expected of them.
+        Whether to replace what views say about samples that they lack by its expected value.
     engine : Engine
         The engine that computes.
     """

@@ -1,4 +1,4 @@
-"""Label: clusters from an embedding or a graph. A label assigner is an object that carries its own settings."""
+"""Label: clusters from an embedding or a graph. A label assigner is an object with its own settings."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .leiden import leiden_communities, require_igraph
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# Below so many samples, so many restarts: the schedule of the paper.
+# (number of samples, number of restarts below it): the schedule of the paper.
 _RESTARTS = ((5000, 30), (10_000, 20), (30_000, 5), (float("inf"), 3))
 
 
 class LabelAssigner(ABC):
-    """Reads clusters off the embedding of a graph, or off the graph itself.
+    """Finds clusters in the embedding of a graph, or in the graph itself.
 
     To write one, subclass it as a frozen dataclass of its settings and implement `assign`.
     """
 
     needs: ClassVar[Literal["embedding", "graph"]] = "embedding"
 
-    def check(self) -> None:
-        """Raise a ValueError for a setting that cannot be: before the work, not after it."""
+    def check(self) -> None:  # noqa: B027 - without settings there is nothing to check
+        """Raise a ValueError for a setting that is not valid: before the work, not after it."""
 
     @abstractmethod
     def assign(
@@ -46,11 +46,11 @@ class LabelAssigner(ABC):
         Parameters
         ----------
         given : SpectralEmbedding, or csr_array of shape (n, n)
-            What `needs` says. The vectors of an embedding are a handle of the engine.
+            An embedding or a graph, as `needs` says. The vectors of an embedding are a handle of the engine.
         n_clusters : int
             How many clusters are wanted; those that read a graph may find another number.
         random_state : RandomState
-            All that is random comes from it.
+            The only source of random numbers.
         engine : Engine
             The engine that computes.
         """
@@ -65,8 +65,8 @@ class KMeansLabels(LabelAssigner):
     ----------
     n_init : int or "auto", default=30
         Restarts. "auto" is the schedule of the paper: 30 for n < 5000, 20 for n < 10,000, 5 for
-        n < 30,000 and 3 from there. Of more than 50,000 samples, restarts run on some 20,000, and the best
-        centres are then improved with all of them.
+        n < 30,000 and 3 for more. With more than 50,000 samples, restarts run on about 20,000 of them, and
+        the best centres are then improved with all samples.
     max_iter : int, default=1000
         Largest number of iterations of a restart.
 
@@ -81,7 +81,7 @@ class KMeansLabels(LabelAssigner):
     max_iter: int = 1000
 
     def check(self) -> None:
-        """Raise a ValueError for a setting that cannot be."""
+        """Raise a ValueError for a setting that is not valid."""
         if self.n_init != "auto" and not is_positive_integer(self.n_init):
             raise ValueError(f"n_init must be 'auto' or a positive integer, got {self.n_init!r}.")
         check_count("max_iter", self.max_iter)
@@ -113,8 +113,8 @@ class KMeansLabels(LabelAssigner):
 class ClusterQRLabels(LabelAssigner):
     """A QR decomposition of the eigenvectors with column pivoting: no iteration, nothing random.
 
-    The rows of the samples that lie farthest apart are found, and each sample goes to the one of them that its
-    own row is most parallel to, after these have been made orthogonal.
+    It finds the rows of the samples that are farthest apart and makes them orthogonal. Each sample then goes
+    to the one of them that is most parallel to its own row.
 
     References
     ----------
@@ -146,7 +146,7 @@ class LeidenLabels(LabelAssigner):
     needs: ClassVar[Literal["embedding", "graph"]] = "graph"
 
     def check(self) -> None:
-        """Raise a ValueError if igraph is not there, or the resolution cannot be."""
+        """Raise a ValueError if igraph is not installed, or the resolution is not valid."""
         check_number("resolution", self.resolution, strictly=True)
         require_igraph()
 
@@ -192,7 +192,7 @@ def label(
     *,
     engine: Engine,
 ) -> IntArray:
-    """Read clusters off an embedding or a graph.
+    """Find clusters in an embedding or a graph.
 
     Parameters
     ----------
@@ -201,9 +201,9 @@ def label(
     n_clusters : int
         How many clusters are wanted.
     assigner : LabelAssigner
-        Who reads.
+        The label assigner that is used.
     random_state : RandomState
-        All that is random comes from it.
+        The only source of random numbers.
     engine : Engine
         The engine that computes.
 
@@ -263,7 +263,7 @@ def assign_kmeans(
     random_state : int, RandomState or None
         Draws the starting centres.
     engine : str or Engine, default="numba"
-        Who clusters.
+        The engine that computes.
 
     Returns
     -------
@@ -287,12 +287,12 @@ def assign_kmeans(
 
 
 def assign_cluster_qr(embedding: SpectralEmbedding | npt.ArrayLike, n_clusters: int) -> IntArray:
-    """Read clusters off the eigenvectors themselves; see `ClusterQRLabels`.
+    """Find clusters in the eigenvectors themselves; see `ClusterQRLabels`.
 
     Parameters
     ----------
     embedding : SpectralEmbedding or array-like of shape (n, c)
-        Orthonormal columns. Rows of zeros take no part; they go to the nearest cluster, by the centres of the
+        Orthonormal columns. Rows of zeros are not used; they go to the nearest cluster, by the centres of the
         unit rows, afterwards.
     n_clusters : int
         Number of clusters, the number of columns.

@@ -1,4 +1,4 @@
-"""Leiden: communities of a graph by modularity, for people who think in resolution and not in numbers."""
+"""Leiden: communities of a graph by modularity, for users who choose a resolution and not a number."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def leiden_communities(graph: Any, resolution: float = 1.0, *, random_state: Any
     resolution : float, default=1.0
         Above 0. The larger, the more communities.
     random_state : int, RandomState or None
-        Draws the order in which samples are looked at.
+        Draws the order in which samples are visited.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How much memory a fit will need, stage by stage, before anything is computed: read off the table of stages."""
+"""How much memory a fit will need in each stage, before anything is computed: from the table of stages."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class MemoryEstimate:
         The most that the process holds in each stage: libraries and input included, and nothing else that
         happens to be in the process.
     libraries, input : int
-        What Python and the libraries take, and the views, before anything is done. Views in files that are
-        mapped into memory count as nothing: the system can take that memory back.
+        What Python and the libraries take, and the views, before the fit. Views in files that are mapped into
+        memory count as nothing: the system can use that memory for other things.
     size : FitSize
-        What was estimated.
+        The size of the fit that was estimated.
     """
 
     stages: Mapping[str, int]
@@ -48,7 +48,7 @@ class MemoryEstimate:
 
     @property
     def peak_stage(self) -> str:
-        """The stage in which that is."""
+        """The stage that needs the most."""
         return max(self.stages, key=lambda stage: self.stages[stage])
 
     @property
@@ -104,13 +104,13 @@ def memory_estimate(
     n_samples : int
         Number of samples.
     views : sequence of int, or int
-        Number of features of each view; or only the number of views, and features are left out of account.
+        Number of features of each view; or only the number of views, and features are not counted.
     n_neighbors, n_clusters, neighbor_search, row_weights, n_jobs
         As in `SimilarityGraphFusion`. For ``n_clusters="auto"`` give its `max_clusters`.
     system : {"SGF", "DGF", "Average"}, default="SGF"
-        Who is fitted.
+        The model that is fitted.
     dtype : dtype, default=float64
-        Type of the features; all but float32 are converted to float64, and that is what is counted.
+        Type of the features; all types except float32 are converted to float64 and counted as that.
     n_nonzero : int or sequence of (int or None), default=None
         Stored entries of sparse views; None: dense.
     mapped : bool or sequence of bool, default=False
@@ -127,7 +127,7 @@ def memory_estimate(
 
     See Also
     --------
-    consilience.config_context : Sets a limit that fits are held to.
+    consilience.config_context : Sets a limit for fits.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def memory_estimate(
 
 
 def _per_view(given: Any, dimensions: Sequence[int]) -> list[Any]:
-    """Return what was given for each view, or one thing for all."""
+    """Return one value for each view; a single value is for all."""
     each = list(given) if isinstance(given, Sequence) else [given] * len(dimensions)
     if len(each) != len(dimensions):
         raise ValueError(f"There are {len(dimensions)} views, and {len(each)} values were given for them.")

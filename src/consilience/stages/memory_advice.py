@@ -1,4 +1,4 @@
-"""Refusing a fit that would not fit into memory before it begins, with what to change and what that saves."""
+"""Refusing a fit that needs too much memory before it begins, with what to change and what that saves."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from ..words import memory_size
 from .memory import LIBRARIES, MemoryEstimate, estimate, with_samples
 from .sizes import FitSize
 
-SHARE = 0.9  # of what is free
+SHARE = 0.9  # of the free memory
 FEWEST_NEIGHBORS = 5
-WORTH = 0.02  # advice that saves less than this of what the fit and its data take is none
-N_TOLD = 3
+WORTH = 0.02  # advice must save at least this share of what the fit and its data take
+N_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What a fit may need.
+    """How much memory a fit may need.
 
     Attributes
     ----------
     allowed : float
         Bytes, at most.
     held : int
-        What it need not ask for, because it has it: the libraries and its data.
+        What it has already: the libraries and its data.
     """
 
     allowed: float
     held: int = 0
 
     def needed(self, size: FitSize) -> int:
-        """Return what a fit asks for."""
+        """Return how much more a fit needs."""
         return estimate(size).peak - self.held
 
     def holds(self, size: FitSize) -> bool:
-        """Say whether it may have that."""
+        """Say whether that is allowed."""
         return self.needed(size) <= self.allowed
 
 
@@ -56,9 +56,9 @@ def require_memory(size: FitSize, who: str) -> None:
     Parameters
     ----------
     size : FitSize
-        How large it is.
+        The size of the fit.
     who : str
-        Who is fitted, for the message.
+        The name of the model, for the message.
     """
     needed = estimate(size)
     limit, free = get_config().memory_limit, memory.available_bytes()
@@ -93,8 +93,8 @@ def _refusal(size: FitSize, who: str, needed: MemoryEstimate, what: str, bound: 
     return Advice(most, advice or "a higher limit", ".")
 
 
-def cheapest(size: FitSize, bound: Bound, n: int = N_TOLD) -> list[Change]:
-    """Return the advice that changes least of what suffices; if it is too little, the next best.
+def cheapest(size: FitSize, bound: Bound, n: int = N_SHOWN) -> list[Change]:
+    """Return the advice that is enough and changes the result least; if there is too little, the next best.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def cheapest(size: FitSize, bound: Bound, n: int = N_TOLD) -> list[Change]:
     bound : Bound
         What it may need.
     n : int
-        How many are wanted.
+        How many changes are wanted.
     """
     before = estimate(size)
     worth = WORTH * (before.peak - before.libraries)
@@ -140,7 +140,7 @@ def _changes(size: FitSize, bound: Bound) -> Iterator[tuple[str, FitSize]]:
 
 
 def _largest(least: int, most: int, changed: Callable[[int], FitSize], bound: Bound) -> int | None:
-    """Return the largest number with which a fit may have what it needs; the least if there is none."""
+    """Return the largest number with which the fit is within the bound; the least if there is none."""
     if least > most:
         return None
     low, high = least, most

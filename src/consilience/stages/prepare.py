@@ -25,12 +25,12 @@ SCALES = ("none", "auto", "standard")
 
 @dataclass(frozen=True, eq=False)
 class PreparedViews:
-    """The views that say anything, each placed by an engine.
+    """The active views, each placed by an engine: not constant, and with at least two samples.
 
     Attributes
     ----------
     spaces : tuple of Space
-        One for each view that says anything.
+        One for each active view.
     points : tuple of points
         The same, placed.
     active : ndarray of bool of shape (v,)
@@ -40,7 +40,7 @@ class PreparedViews:
     n_samples : int
         Number of samples.
     all_names : tuple of str
-        Names of all views, also of those that say nothing.
+        Names of all views, also of those that are not active.
     """
 
     spaces: tuple[Space, ...]
@@ -64,8 +64,13 @@ class PreparedViews:
         return self.mask is None or bool(self.mask.all())
 
     def expand(self, values: NDArray[Any], absent: float = 0.0) -> NDArray[Any]:
-        """Give the views that were left out their place back, on the last axis, with this value."""
+        """Put the views that were left out back into place, on the last axis, with this value."""
         return expand(values, self.active, absent)
+
+    def for_all(self, items: Sequence[Any]) -> tuple[Any, ...]:
+        """Return one item for each of all views: None for those that are not active; all None if none is given."""
+        rest = iter(items)
+        return tuple(next(rest, None) if active else None for active in self.active)
 
     def only(self, kept: NDArray[np.bool_]) -> PreparedViews:
         """Leave out some of the views."""
@@ -82,7 +87,7 @@ class PreparedViews:
 
 
 def expand(values: NDArray[Any], active: NDArray[np.bool_], absent: float = 0.0) -> NDArray[Any]:
-    """Give views that were left out their place back, on the last axis, with this value.
+    """Put views that were left out back into place, on the last axis, with this value.
 
     Examples
     --------
@@ -95,23 +100,23 @@ def expand(values: NDArray[Any], active: NDArray[np.bool_], absent: float = 0.0)
 
 
 def prepare(views: Views, metrics: Sequence[Any], scale: str, *, engine: Engine) -> PreparedViews:
-    """Place each view, leaving out those that say nothing.
+    """Place each view, leaving out those that are constant or have seen fewer than two samples.
 
     Parameters
     ----------
     views : Views
         The views.
     metrics : sequence
-        What each is measured by, resolved.
+        The metric of each view, resolved.
     scale : {"none", "auto", "standard"}
         Which features to rescale.
     engine : Engine
-        Who places them.
+        The engine that computes.
 
     Warns
     -----
     UserWarning
-        If features are rescaled by "auto", or a view says nothing.
+        If features are rescaled by "auto", or a view is left out.
     """
     spaces, points = [], []
     reasons: dict[str, str] = {}
@@ -153,7 +158,7 @@ def make_space(views: Views, i: int, metric: Any, scale: str, engine: Engine) ->
 
 
 def _choose_scaling(rows: Any, views: Views, i: int, metric: Any, scale: str, engine: Engine) -> Scaling:
-    """Return what brings a view's features on the scale asked for, to be measured by this metric."""
+    """Return the scaling of a view's features that was asked for, for this metric."""
     seen, name = views.seen(i), views.names[i]
     # Codes have no scale, and Gower's distance has its own.
     if scale == "none" or is_precomputed(metric) or metric == "gower" or views.encodings[i] is not None:
@@ -171,7 +176,7 @@ def _choose_scaling(rows: Any, views: Views, i: int, metric: Any, scale: str, en
 
 
 def _describe_rescaling(plan: Rescaling, names: Any) -> str:
-    """Say what dominates a view and what is done about it."""
+    """Say which features dominate a view and how they are rescaled."""
     d = len(plan.factors)
     if plan.all_features:
         return (

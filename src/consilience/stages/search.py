@@ -1,4 +1,4 @@
-"""Search: who is near whom in each view."""
+"""Search: each sample's neighbours in each view."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..spaces import resolve_metrics
 from ..views import Views
 from .prepare import PreparedViews, prepare
 
-FEWEST = 6  # neighbours that a view names, however few samples it has seen, unless fewer are asked for
+FEWEST = 6  # neighbours that a view names, even if it has seen very few samples, unless fewer are asked for
 
 
 def search(
@@ -44,11 +44,10 @@ def search(
 
 
 def n_neighbors_of_seen(k: int, seen: NDArray[np.bool_]) -> int:
-    """Return how many neighbours a view names that has seen some of the samples, for k if it had seen all.
+    """Return how many neighbours a view names that has seen some of the samples, if it is k for all samples.
 
     Where a view has seen only a share of the samples, the same ball holds only that share of the k
-    neighbours. Otherwise its neighbours would lie further out the less it has seen, in the end in other
-    clusters.
+    neighbours. With k neighbours from fewer samples, these would be farther away, at last in other clusters.
 
     Examples
     --------
@@ -81,12 +80,12 @@ def nearest_neighbors(
     search : {"exact", "auto", "approximate"}, default="exact"
         How they are found.
     engine : str or Engine, default="numba"
-        Who searches.
+        The engine that computes.
 
     Returns
     -------
     list of ndarray of shape (n_samples, n_neighbors)
-        One for each view that says anything. A sample's own number means "no neighbour".
+        One for each view that is not left out as constant. A sample's own number means "no neighbour".
 
     Examples
     --------

@@ -4,8 +4,8 @@ Both come from one spectral embedding. Let :math:`\lambda_1 \le \lambda_2 \le \d
 eigenvalues of the normalised Laplacian that were computed. A number of clusters c has
 
 - an eigengap, :math:`\lambda_{c+1} - \lambda_c`, taken relative to the mean of :math:`\lambda_m - \lambda_2`,
-  the whole range, and :math:`\lambda_m - \lambda_c`, what is left of it: a gap counts for more the less is
-  left, or the first large step would hide the later ones, of small clusters;
+  the whole range, and :math:`\lambda_m - \lambda_c`, the rest of it: a gap counts more if the rest is
+  small, since otherwise the first large step would hide the later ones, of small clusters;
 - a stability: the samples are split at random into halves, k-means runs on each half, both answers are
   extended to all of these samples and compared by the adjusted Rand index; the mean over resamples;
 - a null: the same on an embedding without structure. Eigenvectors of a random graph are like Gaussian ones.
@@ -37,20 +37,20 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 N_RESAMPLES = 6
-# Chosen on made data, with and without clusters, on other seeds than those of the study in the docs.
+# Chosen on synthetic data, with and without clusters, on other seeds than those of the study in the docs.
 STANDS_OUT = 0.2
 STEADY = 0.5
 _FEWEST_EIGENVALUES = 21  # with few candidates the range of eigenvalues must still be known
 _SAMPLES_PER_CLUSTER = 4  # at least, two in each half
-_LARGEST_HALF, _ROWS_PER_CLUSTER = 300, 15  # more samples say no more of a curve, and take time
+_LARGEST_HALF, _ROWS_PER_CLUSTER = 300, 15  # more samples hardly change the stability, and take time
 _CLOSE, _MOST_CLOSE = 0.8, 3  # share of the best score from which others are named, and how many
-_CERTAIN = 0.01  # 1 - null is at least this, lest a null of 1 be divided by
+_CERTAIN = 0.01  # 1 - null is at least this, so that nothing is divided by 0
 
 
 @stored()
 @dataclass(frozen=True, eq=False)
 class ClusterSelection:
-    """How many clusters a graph has, and what speaks for each number.
+    """How many clusters a graph has, and the evidence for each number.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class ClusterSelection:
     eigengaps : ndarray of shape (m,)
         Difference between eigenvalue c + 1 and eigenvalue c of the normalised Laplacian.
     relative_gaps : ndarray of shape (m,)
-        The same as a share, from 0 to 1, of the mean of the range of eigenvalues and what is left of it.
+        The same as a share, from 0 to 1, of the mean of the range of eigenvalues and the rest of it.
     stability, stability_se : ndarray of shape (m,)
         Mean adjusted Rand index between the clusters that two halves of the samples give, over resamples, and
         its standard error.
     null : ndarray of shape (m,)
-        The same of an embedding without structure.
+        The same for an embedding without structure.
     chosen : int
         The number chosen; 1 if nothing stands out.
     reason : str
@@ -92,7 +92,7 @@ class ClusterSelection:
 
     @property
     def by_eigengap(self) -> int:
-        """The number behind which the eigengap is largest, whatever the stability; 1 without candidates."""
+        """The number with the largest eigengap, without regard to stability; 1 without candidates."""
         return int(self.n_clusters[np.argmax(self.eigengaps)]) if len(self.n_clusters) else 1
 
     @property
@@ -114,12 +114,12 @@ def select_n_clusters(
     random_state: Any = None,
     engine: Any = "numba",
 ) -> ClusterSelection:
-    """Say how many clusters a graph has, by eigengaps and by stability beyond chance.
+    """Find how many clusters a graph has, by eigengaps and by stability beyond chance.
 
-    What ``n_clusters="auto"`` does. The candidates go from 2 to `max_clusters`, but not beyond a quarter of
+    This is what ``n_clusters="auto"`` does. The candidates go from 2 to `max_clusters`, at most a quarter of
     the samples. A candidate's score is its eigengap, relative to the range of eigenvalues, times the
-    stability of its clusters under resampling, corrected for what a graph without structure would have; the
-    best score wins. If nothing stands out, the answer is 1.
+    stability of its clusters under resampling, corrected for that of a graph without structure; the best
+    score wins. If nothing stands out, the answer is 1.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def select_n_clusters(
     random_state : int, RandomState or None
         Draws the halves, the starting centres and the null.
     engine : str or Engine, default="numba"
-        Who solves.
+        The engine that computes.
 
     Returns
     -------
     ClusterSelection
-        The same for a seed, whatever the number of threads.
+        The same for a seed, with any number of threads.
 
     Warns
     -----
@@ -160,7 +160,7 @@ def select_n_clusters(
 
 
 def width_to_select(max_clusters: int, n_samples: int) -> int:
-    """Return how many eigenvectors a choice of up to so many clusters needs."""
+    """Return how many eigenvectors are needed to choose up to this number of clusters."""
     check_count("max_clusters", max_clusters)
     return min(max(int(max_clusters) + 1, _FEWEST_EIGENVALUES), n_samples)
 
@@ -173,7 +173,7 @@ def select(
     engine: Engine,
     n_resamples: int = N_RESAMPLES,
 ) -> ClusterSelection:
-    """Choose the number of clusters from an embedding of more vectors than that; warn if in doubt."""
+    """Choose the number of clusters from an embedding of more vectors than that; warn if it is uncertain."""
     check_count("max_clusters", max_clusters)
     check_count("n_resamples", n_resamples)
     if n_resamples < 2:
@@ -215,7 +215,7 @@ def select(
 
 
 def _gaps(values: FloatArray, candidates: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the eigengap behind each candidate, as it is and relative to the range it stands in."""
+    """Return the eigengap after each candidate, as it is and relative to the range that it is in."""
     here, above = values[candidates - 1], values[candidates]
     gaps = above - here
     if not len(candidates):

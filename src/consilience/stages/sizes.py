@@ -1,4 +1,4 @@
-"""How large a fit is: all that its need of memory and time depends on."""
+"""How large a fit is: everything that its memory and time depend on."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scipy import sparse
 from ..spaces import is_precomputed
 from ..views import Views
 
-# n_neighbors="auto": so much of the mean cluster size, within these bounds.
+# n_neighbors="auto": this share of the mean cluster size, within these bounds.
 SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
-USUAL_CLUSTERS = 8  # the default; what n_neighbors="auto" goes by while the number is not known
+USUAL_CLUSTERS = 8  # the default; n_neighbors="auto" uses it while the number is not known
 MANY_VALUES = 10_000_000  # on edges, of all views: above, engines may keep them in single precision
-FEWEST_TO_APPROXIMATE = 20_000  # samples from which on search="auto" considers to approximate
+FEWEST_TO_APPROXIMATE = 20_000  # samples from which on search="auto" may approximate
 _INDEX_BYTES = 4  # of an entry of a sparse matrix
 
 
@@ -28,13 +28,13 @@ class ViewSize:
     Attributes
     ----------
     n_features : int
-        Number of features; of a matrix between samples, of samples.
+        Number of features; for a matrix between samples, number of samples.
     itemsize : int
         Bytes of a number.
     n_nonzero : int or None
         Stored entries, of all samples together, of a sparse view; None: it is dense.
     mapped : bool
-        Whether it is in a file that is mapped into memory, and so takes none that others could need.
+        Whether it is in a file that is mapped into memory, and so takes no memory that others could need.
     kind : {"plain", "scaled", "matrix"}
         Features that are measured as they are, of which a copy is made first (cosine, correlation), or a
         matrix between samples.
@@ -51,7 +51,7 @@ class ViewSize:
         return n_samples * self.n_features if self.n_nonzero is None else self.n_nonzero
 
     def n_bytes(self, n_samples: int, itemsize: int | None = None) -> int:
-        """Return what the view takes if it is in memory, or a copy of it with other numbers would."""
+        """Return the size of the view if it is in memory, or of a copy with numbers of another size."""
         each = self.itemsize if itemsize is None else itemsize
         if self.n_nonzero is None:
             return n_samples * self.n_features * each
@@ -71,13 +71,13 @@ class FitSize:
     n_neighbors : int
         Neighbours per sample and view.
     n_vectors : int
-        Eigenvectors that are looked for: the number of clusters, or the most that are considered.
+        Eigenvectors that are computed: the number of clusters, or the largest that is considered.
     method : {"fusion", "average"}
-        What becomes of the views' weights on the edges.
+        How the views' weights on the edges are combined.
     weighs_rows : bool
         Whether rows count by how far they agree.
     search : str
-        How neighbours are looked for.
+        How neighbours are searched.
     n_threads : int
         Number of threads.
     missing : bool
@@ -121,7 +121,7 @@ class FitSize:
 
     @property
     def may_search_all(self) -> bool:
-        """Whether neighbours may be found by looking at all pairs."""
+        """Whether neighbours may be found by comparing all pairs."""
         return self.search != "approximate"
 
     @property

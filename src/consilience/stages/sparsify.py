@@ -1,16 +1,16 @@
 r"""Sparsify: the strongest edges of each sample, in both directions, as one graph.
 
-Where views lack samples, the graph is completed first. The unified value of an edge is a mean over the views that
-judge it. An edge that only the view judges that names it is short by choice, and would win against one that all
-judge: so a view that has not seen an edge is put in by what it can be expected to say (`Fused.expected`). And an
-edge that few views judge is known less well than one that all judge; two samples that no view has seen both of
-cannot be joined by an edge at all. Who they know tells of both. With S the unified graph and D its degrees, a
-walk of two steps from i leads to r with the weight
+Where views lack samples, the graph is completed first. The unified value of an edge is a mean over the views
+that judge it. An edge that is judged only by the view that named it is short because it was chosen, and would
+win against one that all views judge: so for a view that has not seen an edge its expected value is used
+(`Fused.expected`). In addition, an edge that few views judge is known less well than one that all judge; and
+two samples that no view has seen both of cannot be joined by an edge at all. Common neighbours help in both
+cases. With S the unified graph and D its degrees, a walk of two steps from i leads to r with the weight
 
 .. math:: T_{ir} = (S D^{-1} S)_{ir},
 
-which is large if they have neighbours in common. In units of the similarities s on the edges, by least squares,
-that is c T. With p the share of the views, by their weights, that judge an edge, it becomes
+which is large if they have neighbours in common. In units of the similarities s on the edges, by least
+squares, that is c T. With p the share of the views, by their weights, that judge an edge, it becomes
 
 .. math:: p\, s_{ir} + (1 - p)\, c\, T_{ir},
 

@@ -1,7 +1,7 @@
-"""How far the clusters of an embedding are found again in halves of the samples.
+"""How well the clusters of an embedding are found again in halves of the samples.
 
-Many small runs of k-means: what scikit-learn's spends on checks and threads would be most of their time, so
-there is a plain one here, and an adjusted Rand index of numbered labels. Tests hold both against
+There are many small runs of k-means. scikit-learn's version would spend most of the time on checks and
+threads, so there is a simple one here, and an adjusted Rand index of numbered labels. Tests compare both with
 scikit-learn's.
 """
 
@@ -19,7 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 _RESTARTS, _MAX_ITER = 2, 30  # of k-means on a half
-_SEED_OF_NULL = 0  # what a graph without structure shows is no matter of a user's seed
+_SEED_OF_NULL = 0  # the null, of a graph without structure, does not depend on a user's seed
 
 
 def stability_of(
@@ -30,7 +30,7 @@ def stability_of(
     n_resamples: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the agreement of halves of `size` samples, drawn anew each time: (candidates, resamples).
+    """Return the agreement of halves of `size` samples, new ones each time: (candidates, resamples).
 
     `take` returns some rows of the embedding.
     """
@@ -46,7 +46,7 @@ def stability_of(
 def null_stability(largest: int, size: int, n_resamples: int) -> FloatArray:
     """Return the mean agreement of halves without structure, for 2 to `largest` clusters.
 
-    The eigenvectors of a random graph are like Gaussian vectors, but for the first, which is constant.
+    The eigenvectors of a random graph are like Gaussian vectors, except the first, which is constant.
     """
     rng = np.random.default_rng(_SEED_OF_NULL)
     agreement = np.zeros((max(largest - 1, 0), n_resamples))
@@ -56,13 +56,13 @@ def null_stability(largest: int, size: int, n_resamples: int) -> FloatArray:
         for c in range(2, largest + 1):
             agreement[c - 2, j] = _halves_agree(unit_rows(drawn[:, :c]), c, rng)
     mean = agreement.mean(axis=1)
-    mean.flags.writeable = False  # it is kept for the next who asks
+    mean.flags.writeable = False  # it is kept for the next call
     return mean
 
 
 def _halves_agree(rows: FloatArray, n_clusters: int, rng: np.random.Generator) -> float:
     """Return the adjusted Rand index of the clusters that the halves of these rows give to all of them."""
-    rows = rows[rows.any(axis=1)]  # what no eigenvector represents only follows the others
+    rows = rows[rows.any(axis=1)]  # samples that no eigenvector represents are left out
     half = len(rows) // 2
     if half < n_clusters:
         return 0.0
@@ -90,7 +90,7 @@ def kmeans_centres(rows: FloatArray, n_clusters: int, rng: np.random.Generator) 
 
 
 def _spread_centres(rows: FloatArray, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """Return rows to begin with: each the best of some drawn by their squared distance (k-means++)."""
+    """Return the first centres: each the best of some rows drawn by their squared distance (k-means++)."""
     n_trials = 2 + int(np.log(n_clusters))
     squares = np.einsum("ij,ij->i", rows, rows)
     chosen = [int(rng.integers(len(rows)))]
@@ -116,7 +116,7 @@ def _nearest(rows: FloatArray, centres: FloatArray) -> IntArray:
 
 
 def _lloyd(rows: FloatArray, centres: FloatArray) -> tuple[FloatArray, float]:
-    """Return the centres that k-means comes to, and the sum of squared distances to them."""
+    """Return the centres that k-means finds, and the sum of squared distances to them."""
     labels = _nearest(rows, centres)
     for _ in range(_MAX_ITER):
         members = np.zeros((len(rows), len(centres)))

@@ -1,11 +1,12 @@
 """The table of stages: what each is called, what it needs and returns, and what it costs in time and memory.
 
-Progress, the time left, `memory_estimate`, the refusal of a fit that would not fit, checkpoints and `timings_` read
-this table. Adding a stage is one entry.
+Progress, the time left, `memory_estimate`, the refusal of a fit that needs too much memory, checkpoints and
+`timings_` read this table. A new stage is one new entry.
 
-Seconds are rough, on one core of a machine of 2024, and only their shares matter: the pace is learned from the
-stages that are done. A line of memory is an array, or several that live and die together, from the stage that
-makes it to the last one that holds it; `benchmarks/speed/memory.py` prints the estimate next to what is measured.
+Seconds are rough, on one core of a machine of 2024, and only their shares matter: the speed is learned from
+the stages that are done. A line of memory is an array, or several that are made and removed together, from
+the stage that makes it to the last one that holds it; `benchmarks/speed/memory.py` prints the estimate next
+to the measured values.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..run.progress import PlannedStage
 from .sizes import FitSize
 
 _BUFFER = 2 << 20  # bytes of a block of the exact search, for each thread
-_REGIONS = 67 << 20  # bytes of what the approximate search needs, however many samples there are
+_REGIONS = 67 << 20  # bytes that the approximate search needs for any number of samples
 _N_INIT = 3  # restarts of k-means on many samples, for the time left
 
 
@@ -53,7 +54,7 @@ class Stage:
     returns : str
         What it returns.
     needs : tuple of str
-        The stages whose results it takes. What the fitted model keeps, the last stage needs.
+        The stages whose results it takes. The last stage needs everything that the fitted model keeps.
     seconds : callable
         What each of its parts costs, from the size of the fit.
     memory : tuple of Memory
@@ -81,22 +82,22 @@ def _largest_view(size: FitSize, per_value: int) -> float:
 
 
 def _copies(size: FitSize) -> float:
-    """Return what copies of the views take that are kept because rows are scaled."""
+    """Return the size of the copies of views that are kept because rows are scaled."""
     return sum(view.n_bytes(size.n_samples) for view in size.views if view.kind == "scaled")
 
 
 def _on_edges(size: FitSize, n_arrays: float = 1.0) -> float:
-    """Return what arrays of a value per edge and view take."""
+    """Return the size of arrays with a value per edge and view."""
     return n_arrays * size.edge_bytes * size.n_edges * size.n_views
 
 
 def _fusion(size: FitSize, n_arrays: float) -> float:
-    """Return the same if there is a fusion."""
+    """Return the same, or 0 without a fusion."""
     return _on_edges(size, n_arrays) if size.is_fusion else 0.0
 
 
 def _trust(size: FitSize, n_arrays: float) -> float:
-    """Return the same for how much rows count there."""
+    """Return the same for the trust in rows on edges."""
     return _fusion(size, n_arrays) if size.weighs_rows or size.missing else 0.0
 
 
@@ -154,12 +155,12 @@ STAGES: tuple[Stage, ...] = (
         (
             Memory("neighbours, kept", "end", lambda s: 4.0 * s.n_listed * s.is_fusion),
             Memory("edges", "end", lambda s: 4.0 * s.n_edges + 8.0 * s.n_samples),
-            Memory("who judges which edge", "end", lambda s: 2.0 * s.missing * s.n_edges * s.n_views),
+            Memory("which view judges which edge", "end", lambda s: 2.0 * s.missing * s.n_edges * s.n_views),
         ),
     ),
     Stage(
         "weigh",
-        "what each view says of the edges",
+        "what each view says about the edges",
         "EdgeWeights",
         ("prepare", "search", "agree", "connect"),
         lambda s: [2.5e-9 * s.n_edges * sum(_n_values(s)) / s.n_samples],

@@ -1,4 +1,4 @@
-"""Weigh: what each view says of the shared edges, in units that can be compared."""
+"""Weigh: what each view says about the shared edges, in units that can be compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .prepare import PreparedViews
 @stored()
 @dataclass(frozen=True, eq=False)
 class EdgeWeights:
-    """What the views say of the edges.
+    """What the views say about the edges.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def weigh(
     Parameters
     ----------
     found : sequence of Neighbors
-        The neighbours in all active views: what the searches have measured is not measured again.
+        The neighbours in all active views: distances that the searches have measured are not measured again.
     selection : ViewSelection
         Which views are kept.
     edges : SharedEdges

@@ -1,8 +1,9 @@
-"""The only door through which data enters.
+"""Reading and checking data: all data enter the library through this package.
 
 Everything downstream may rely on what `Views` promises: every view has the same samples in the same order, is
 a C-contiguous array or a canonical CSR matrix of float64 or float32 numbers, none of them infinite, and zero
-where its mask says that a sample was not seen. Empty cells are NaN: who cannot bear them asks `check_cells`.
+where its mask says that a sample was not seen. Empty cells are NaN: code that does not accept them calls
+`check_cells`.
 """
 
 from .container import Views, as_views

@@ -19,7 +19,7 @@ _CLOSE = 1e-9  # relative difference between the weights of an edge that is give
 
 
 def check_kind(kind: Any) -> None:
-    """Raise a ValueError unless this is what weights can be."""
+    """Raise a ValueError unless this is a known kind of weights."""
     if kind not in ("similarity", "distance"):
         raise ValueError(
             "kind must be 'similarity' (the larger the nearer) or 'distance' (the larger the farther), got "
@@ -56,7 +56,7 @@ def id_array(labels: Sequence[Any]) -> Ids:
 
 
 def names_of(nodes: Ids | None) -> Callable[[Any], str]:
-    """Return a function: number of a node -> how it is called in messages."""
+    """Return a function: number of a node -> its name in messages."""
     labels = None if nodes is None else nodes.tolist()
     return lambda i: f"node {i}" if labels is None else repr(labels[i])
 
@@ -89,7 +89,7 @@ def read_matrix(given: Any) -> sparse.csr_array:
 
 
 def checked_matrix(matrix: sparse.csr_array, kind: Kind, nodes: Ids | None) -> sparse.csr_array:
-    """Return the matrix without what is no edge, after checking the weights."""
+    """Return the matrix without entries that are no edges, after checking the weights."""
     entries, names = matrix.tocoo(), names_of(nodes)
     check_weights(entries.data, kind, lambda e: (names(entries.row[e]), names(entries.col[e])))
     if kind == "similarity":
@@ -100,7 +100,7 @@ def checked_matrix(matrix: sparse.csr_array, kind: Kind, nodes: Ids | None) -> s
 
 
 def check_weights(weights: Floats, kind: Kind, ends: Callable[[Any], tuple[str, str]]) -> None:
-    """Raise a ValueError that names the ends of the first edge whose weight is none."""
+    """Raise a ValueError that names the ends of the first edge whose weight is not valid."""
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if not len(wrong):
         return

@@ -95,17 +95,17 @@ def align_tables(tables: list[Table], ids: Ids | None, pairwise: tuple[bool, ...
 
 
 def _check_order(tables: list[Table], owner: str, loose: list[str]) -> None:
-    """Refuse rows without ids beside graphs alone: nodes come in the order in which edges name them."""
+    """Refuse rows without ids if only graphs have ids: nodes come in the order in which edges name them."""
     if all(table.graph is not None for table in tables if table.ids is not None):
         raise ValueError(
-            f"{owner} is a graph whose nodes have ids, but {listed(map(repr, loose))} has none, and nodes have no order "
-            "that rows could be in: give it ids (sample_ids for all), or number the nodes 0, 1, 2, ... as "
-            "its rows"
+            f"{owner} is a graph whose nodes have ids, but {listed(map(repr, loose))} has none, and nodes "
+            "have no order that rows could be in: give it ids (sample_ids for all), or number the nodes "
+            "0, 1, 2, ... as its rows"
         )
 
 
 def _joined_ids(tables: list[Table], join: str) -> tuple[Ids | None, str]:
-    """Return the ids of all tables that have any, joined, and whose are the first."""
+    """Return the joined ids of all tables that have ids, and the table that has the first ones."""
     _count_in(tables)
     labelled = [(table.name, table.ids) for table in tables if table.ids is not None]
     if not labelled:
@@ -146,7 +146,7 @@ def _count_in(tables: list[Table]) -> None:
 
 
 def _check_common(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None:
-    """Refuse a table that shares no id with any other: these are other ids, not other samples."""
+    """Refuse a table that shares no id with any other: its ids are of another kind, not of other samples."""
     tables_with = Counter(chain.from_iterable(own))
     for i, (name, ids) in enumerate(labelled):
         if any(tables_with[label] > 1 for label in own[i]):
@@ -165,7 +165,7 @@ def _check_common(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None:
 
 
 def _check_writing(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None:
-    """Refuse ids that are the same but for how they are written, 7 and "007", in tables that differ in it."""
+    """Refuse ids that differ only in how they are written, such as 7 and "007", in two tables."""
     common = set.intersection(*own)
     met: dict[str, Any] = {}
     for label in dict.fromkeys(chain.from_iterable(ids.tolist() for _, ids in labelled)):
@@ -184,7 +184,7 @@ def _check_writing(labelled: list[tuple[str, Ids]], own: list[set[Any]]) -> None
 
 
 def _written(label: Any) -> str:
-    """Return an id as text without what spreadsheets take away or add: blanks, leading zeros, ".0"."""
+    """Return an id as text without what spreadsheets remove or add: blanks, leading zeros, ".0"."""
     text = str(label).strip()
     number = _WHOLE.fullmatch(text)
     return number[1] if number else text
@@ -222,8 +222,8 @@ def check_pairwise(pairwise: Any, tables: list[Table]) -> tuple[bool, ...]:
             for name in given:
                 if name not in names:
                     raise ValueError(
-                        f"pairwise must be a bool, one bool per view, or names out of {listed(map(repr, names))}; "
-                        f"got {name!r}"
+                        "pairwise must be a bool, one bool per view, or names out of "
+                        f"{listed(map(repr, names))}; got {name!r}"
                     )
             flags = tuple(name in given for name in names)
     flags = tuple(flag or table.graph is not None for flag, table in zip(flags, tables, strict=True))
@@ -265,7 +265,7 @@ def check_mask(mask: Any, n: int, names: tuple[str, ...], ids: Ids | None) -> ND
 
 
 def joint_mask(seen: list[NDArray[np.bool_] | None], n: int, ids: Ids | None) -> NDArray[np.bool_] | None:
-    """Return which view has seen which sample, None if all have seen all; somebody must have seen each."""
+    """Return which view has seen which sample, None if all have seen all; some view must have seen each."""
     if all(one is None for one in seen):
         return None
     mask = np.stack([np.ones(n, dtype=bool) if one is None else one for one in seen], axis=1)

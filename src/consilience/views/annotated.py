@@ -1,10 +1,10 @@
-"""AnnData and MuData as views. They are known by what they have: neither package is imported.
+"""AnnData and MuData as views. They are recognised by their attributes: neither package is imported.
 
 A representation of a modality is named as scanpy names it, or with its place:
 
 =================  ====================================================
 ``"X"``            the matrix X
-``"<key>"``        what lies in obsm under that key, such as ``"X_pca"``
+``"<key>"``        the entry of obsm with that key, such as ``"X_pca"``
 ``"obsm/<key>"``   the same, for any key
 ``"layers/<key>"``  a layer
 =================  ====================================================
@@ -23,7 +23,7 @@ from scipy import sparse
 from ..words import listed
 from .tables import Ids, is_frame, is_sparse
 
-PREFERRED = "X_pca"  # what stands for a modality if nobody says otherwise, as in scanpy
+PREFERRED = "X_pca"  # the representation of a modality by default, as in scanpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def _of_modalities(data: Any, asked: dict[str, str | None]) -> Annotated:
     for i, (name, modality) in enumerate(data.mod.items()):
         where = f"modality {str(name)!r}"
         if is_mudata(modality):
-            raise ValueError(f"{where} is a MuData of its own: pass its modalities beside the others")
+            raise ValueError(f"{where} is a MuData of its own: pass its modalities next to the others")
         values, columns = _picked(modality, asked[str(name)], where)
         rows = _rows_of(ids, cell_names(modality, f"{where}: "), where)
         seen[:, i] = rows >= 0
@@ -178,7 +178,7 @@ def _default(data: Any, where: str) -> str:
 
 
 def _choices(data: Any) -> str:
-    """Return all that can be asked for, as it is written."""
+    """Return all representations that can be asked for, as the user writes them."""
     found = [] if data.X is None else ["X"]
     found += [key if key != "X" and "/" not in key else f"obsm/{key}" for key in data.obsm]
     found += [f"layers/{key}" for key in data.layers if key is not None]
@@ -202,7 +202,7 @@ def _picked(data: Any, rep: Any, where: str) -> tuple[Any, Ids | None]:
         also = f"; did you mean 'layers/{rep}'?" if isinstance(rep, str) and rep in data.layers else ""
         raise ValueError(f"{where} has no representation {rep!r}: there are {_choices(data)}{also}")
     if is_frame(values):
-        return values, None  # it brings its names along
+        return values, None  # it has its own column names
     return _in_memory(values, f"{where}, {rep}"), features
 
 
@@ -218,10 +218,10 @@ def _in_memory(values: Any, place: str) -> Any:
                 values = getattr(values, read)()
         if not is_sparse(values):
             return np.asarray(values)
-    except Exception as error:  # whatever the file's library says, if it was closed or moved meanwhile
+    except Exception as error:  # any error of the file's library, if the file was closed or moved meanwhile
         raise ValueError(f"{place} cannot be read ({error}): load the data with backed=None") from None
     if values.format in ("csr", "csc", "bsr"):
-        # An index beyond the shape, from a damaged file, would be written through: SciPy does not look.
+        # An index beyond the shape, from a damaged file, would write outside the array: SciPy does not check.
         try:
             values.check_format(full_check=True)
         except ValueError as error:

@@ -30,13 +30,13 @@ class Views:
     ----------
     data : list, tuple, mapping, array, sparse matrix, DataFrame or Views
         The views, each 2-D with one row per sample. A single 2-D array, sparse matrix, DataFrame or list of
-        rows is one view. The index of a DataFrame holds sample ids, unless it merely counts 0, 1, 2, ...;
+        rows is one view. The index of a DataFrame holds sample ids, unless it is only 0, 1, 2, ...;
         rows are matched by id, in the order of the first view that has ids. A polars DataFrame has ids if
         `id_column` names them. Nothing is copied that is already in order, and the input is never changed.
         Entries must be numbers; an array of objects is taken if all of them are. Columns of a DataFrame may
         also be text or categories. A `GraphView` is a graph, an AnnData or MuData several views.
         A row of NaN is a sample that the view has not seen; single NaN are empty cells, which only some
-        metrics bear.
+        metrics accept.
     names : sequence of str, optional
         Names of the views; by default the keys of a mapping, otherwise ``view_0``, ``view_1``, ...
     sample_ids : sequence, optional
@@ -53,9 +53,9 @@ class Views:
     id_column : str, optional
         Column of the DataFrames that holds the sample ids, instead of the index.
     kinds : mapping from names of views, optional
-        What columns are where their type does not tell, such as numbers that are codes: for a view a mapping
-        from columns to ``"numeric"``, ``"categorical"`` or ``"ordinal"``, one such for each column, or one
-        for all.
+        What columns are where their type does not show it, such as numbers that are codes: for a view a
+        mapping from columns to ``"numeric"``, ``"categorical"`` or ``"ordinal"``, one such for each column,
+        or one for all.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Views:
     >>> views["colour"][0]
     array([1., 0., 0., 0.])
 
-    Tables are joined by id; who is not in a table has not been seen by that view:
+    Tables are joined by id; a sample that is not in a table has not been seen by that view:
 
     >>> import pandas as pd
     >>> size = pd.DataFrame({"height": [1.0, 2.0, 3.0]}, index=["ant", "bee", "cat"])
@@ -170,7 +170,7 @@ class Views:
     def _take_tables(
         self, tables: list[Table], ids: Ids | None, mask: Any, pairwise: Any, join: str, hidden: Any
     ) -> None:
-        """Bring the tables into one order and keep what they hold; what `hidden` hides must stay hidden."""
+        """Bring the tables into one order and keep their values; what `hidden` hides must stay hidden."""
         self.pairwise = check_pairwise(pairwise, tables)
         self.sample_ids = align_tables(tables, ids, self.pairwise, join)
         n_samples = tables[0].values.shape[0]
@@ -178,7 +178,7 @@ class Views:
         if mask is not None:
             shown = check_mask(mask, n_samples, self.names, self.sample_ids)
             if hidden is not None and (shown & ~hidden).any():
-                # What was hidden is zeros by now, and must not come back as if it were data.
+                # Hidden values are zeros by now, and must not come back as if they were data.
                 raise ValueError(
                     "mask shows samples that the Views given hides: start from the original data"
                 )
@@ -310,7 +310,7 @@ class Views:
             check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
     def fingerprint(self, view: int | str | None = None) -> str:
-        """Return a hash of names, shapes, values and what is seen, to tell whether data are the same.
+        """Return a hash of names, shapes, values and what is seen, to check whether data are the same.
 
         Parameters
         ----------
@@ -411,7 +411,7 @@ def _put(parts: tuple[Any, ...], i: int, part: Any) -> tuple[Any, ...]:
 
 
 def _annotated(data: Any, ids: Any, mask: Any) -> tuple[list[str], list[Any], Any, Any, list[Any]]:
-    """Return names, views, ids, mask and feature names of an AnnData or MuData, which says all of them."""
+    """Return names, views, ids, mask and feature names of an AnnData or MuData, which holds all of them."""
     if ids is not None or mask is not None:
         raise ValueError("an AnnData or MuData has sample ids and missing samples of its own: pass only it")
     from .annotated import gather

@@ -20,7 +20,7 @@ from .tables import (
 
 Array: TypeAlias = Any  # a C-contiguous ndarray, or a canonical csr_array or csr_matrix, of floats
 
-_BLOCK = 1 << 16  # entries looked at together when searching for NaN, so that no large temporary is made
+_BLOCK = 1 << 16  # entries checked together when searching for NaN, so that no large temporary is made
 
 
 def to_floats(
@@ -65,7 +65,7 @@ def to_floats(
 
 
 def is_finite(values: Array) -> bool:
-    """Say whether the sum is finite: one pass without temporaries; one that overflows is looked at later."""
+    """Say whether the sum is finite: one pass without temporaries; a sum that overflows is checked later."""
     flat = values.data if is_sparse(values) else values.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(flat.sum()))
@@ -87,7 +87,7 @@ def _nan_rows(values: Array, square: bool) -> NDArray[np.bool_]:
         rows = np.repeat(np.arange(n), np.diff(values.indptr))
         counts = np.bincount(rows[np.isnan(values.data)], minlength=n)
         return np.asarray(counts == d)
-    if square:  # the distance to oneself may be known
+    if square:  # the distance of a sample to itself may be known
         nans = np.isnan(values)
         np.fill_diagonal(nans, True)
         return np.asarray(nans.all(axis=1) & nans.all(axis=0)) if n > 1 else np.zeros(1, dtype=bool)
@@ -109,7 +109,7 @@ def _hidden(values: Array, seen: NDArray[np.bool_], square: bool) -> Array:
 
 
 def _canonical(matrix: Any) -> Any:
-    """Return CSR with sorted indices, no duplicates and no spare room, without touching what was given."""
+    """Return CSR with sorted indices, no duplicates and no unused memory, without changing the input."""
     csr = matrix.tocsr()
     if not csr.has_canonical_format or csr.data.size > csr.indptr[-1]:
         csr = csr.copy() if csr is matrix else csr
@@ -158,7 +158,7 @@ def check_cells(values: Any, place: Callable[[int, int], str], *, allow_nan: boo
         i, j = divmod(first, values.shape[1])
     value = "NaN" if np.isnan(flat[first]) else "infinity" if flat[first] > 0 else "-infinity"
     counts = " and ".join(f"{n} {what}" for n, what in ((n_nan, "NaN"), (n_inf, "infinity")) if n)
-    advice = ", or take a metric that bears empty cells (metric='gower')" if n_nan and not n_inf else ""
+    advice = ", or take a metric that accepts empty cells (metric='gower')" if n_nan and not n_inf else ""
     raise ValueError(
         f"{place(i, j)} holds {value} (in all {counts} in this view): fill in or drop such entries, "
         f"or hide the sample from this view with mask{advice}"

@@ -1,4 +1,4 @@
-"""Edges: from whatever holds a graph to its ends and weights, still as they came."""
+"""Edges: from any form of a graph to its ends and weights, still as they came."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Edges:
     weights : list or None
         The weight of each edge; None: there are none.
     listed : list
-        Nodes that are known beside the ends, in order; they may be isolated.
+        Nodes that are known in addition to the ends, in order; they may be isolated.
     directed : bool or None
         Whether the graph says that it has a direction; None: it does not say.
     parallel : bool
@@ -174,20 +174,18 @@ def node_positions(edges: Edges, nodes: Any) -> tuple[Ids, NDArray[np.int64], ND
     if nodes is None:
         labels = list(known)
         if counting and set(labels) == set(range(len(labels))):
-            labels.sort()  # they only count, so they are in the order of the samples
+            labels.sort()  # they are only numbers 0, 1, 2, ..., so they are in the order of the samples
     elif isinstance(nodes, int | np.integer):
         labels = list(range(int(nodes)))
     else:
         labels = [_plain(label) for label in nodes]
         check_unique(labels, "nodes")
     at = {label: i for i, label in enumerate(labels)}
-    stranger = next((label for label in known if label not in at), None)
-    if stranger is not None:
+    unknown = next((label for label in known if label not in at), None)
+    if unknown is not None:
         places = ((i, pair) for i, pair in enumerate(zip(edges.starts, edges.ends, strict=True)))
-        edge = next((f"edge {i} {pair!r}" for i, pair in places if stranger in pair), "the graph")
-        raise ValueError(
-            f"{edge} names the node {stranger!r}, which is not in nodes: add it or drop the edge"
-        )
+        edge = next((f"edge {i} {pair!r}" for i, pair in places if unknown in pair), "the graph")
+        raise ValueError(f"{edge} names the node {unknown!r}, which is not in nodes: add it or drop the edge")
     starts = np.array([at[label] for label in edges.starts], dtype=np.int64)
     return id_array(labels), starts, np.array([at[label] for label in edges.ends], dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Columns that are no numbers, as numbers: categories as codes, ordered ones as ranks."""
+"""Columns without numbers, as numbers: categories as codes, ordered ones as ranks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def text_codes(
 
 
 def number_codes(values: NDArray[Any]) -> tuple[NDArray[np.float64], tuple[float, ...]]:
-    """Return codes (NaN where missing) and the categories of a column of numbers, which these are."""
+    """Return codes (NaN where missing) and the categories of a column of numbers: the numbers themselves."""
     empty = np.isnan(values)
     present = np.unique(values[~empty])
     return np.where(empty, np.nan, np.searchsorted(present, values)), tuple(present.tolist())
@@ -139,13 +139,13 @@ def recoded(
     values : ndarray of shape (n, d)
         The values, coded by `found`.
     found, known : Encoding or None
-        The encoding they have, and that they are to have.
+        The encoding that they have, and the one that they shall have.
     place : str
-        Whose they are, for messages.
+        The name of the table, for messages.
     columns : ndarray of str or None
         Names of the columns, for messages.
     seen : ndarray of bool of shape (n,), default=None
-        Which rows hold something; what stands in the others are no codes. None: all.
+        Which rows hold something; the values of the others are no codes. None: all.
     """
     if found == known:
         return values

@@ -55,7 +55,7 @@ def read_polars(name: str, frame: Any, id_column: str | None) -> Table:
 
 
 def _pandas_values(name: str, frame: Any, ids: Ids | None) -> tuple[Any, Encoding | None]:
-    """Return the values of a DataFrame; sparse, or in one step, if all columns are of a kind."""
+    """Return the values of a DataFrame; sparse, or in one step, if all columns are of the same kind."""
     dtypes = list(frame.dtypes)
     kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
     if any(hasattr(dtype, "categories") for dtype in dtypes):
@@ -118,7 +118,7 @@ def _objects(
             raise ValueError(f"view {name!r} holds an integer that is too large for a float") from None
     number_like = sum(isinstance(entry, numbers.Real | np.bool_) for entry in entries)
     for i, (entry, gone) in enumerate(zip(entries, missing, strict=True)):
-        # What the column mostly holds is right, and the rest a slip.
+        # The type of most entries is right, and the others are mistakes.
         wanted: Any = numbers.Real | np.bool_ if number_like or str not in types else str
         if not gone and not isinstance(entry, wanted):
             place = Table(name, entries.reshape(-1, 1), np.array([label], dtype=object)).place(i, 0, ids)

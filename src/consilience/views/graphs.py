@@ -1,4 +1,4 @@
-"""Graphs as views: networks over the samples, beside tables or alone."""
+"""Graphs as views: networks over the samples, together with tables or alone."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class GraphView:
     Parameters
     ----------
     matrix : sparse matrix of shape (n, n)
-        The weights, not negative; row u, column v is the edge from u to v. What is on the diagonal is left
-        out. A stored distance of 0 is an edge, a stored similarity of 0 is none.
+        The weights, not negative; row u, column v is the edge from u to v. The diagonal is left out. A stored
+        distance of 0 is an edge, a stored similarity of 0 is none.
     kind : {"similarity", "distance"}
         What the weights are: the larger the nearer, or the larger the farther.
     nodes : sequence, default=None
@@ -116,7 +116,7 @@ class GraphView:
 
     @property
     def counted(self) -> bool:
-        """Whether the ids are mere counts 0, 1, 2, ..., as graphs without names have them."""
+        """Whether the ids are only the numbers 0, 1, 2, ..., as in graphs without names."""
         return self.nodes is not None and np.array_equal(self.nodes, np.arange(self.n_nodes))
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ def graph_view(
         - An edge list: tuples ``(u, v)`` or ``(u, v, weight)``, or a DataFrame (pandas or polars) with one
           row per edge.
     kind : {"similarity", "distance"}
-        What the weights are. It must be said: an absent edge is similarity 0, but certainly not distance 0.
+        What the weights are. It must be given: an absent edge is similarity 0, but certainly not distance 0.
     weight : str or None, default="weight"
         Edge attribute or column that holds the weights; None, or if no edge has a "weight": all count 1.
     nodes : sequence or int, default=None
@@ -207,7 +207,7 @@ def looks_like_graph(data: Any) -> bool:
 
 
 def ask_for_kind(name: str, data: Any) -> str:
-    """Return what to tell someone who passes a graph as a view without saying what its weights are."""
+    """Return the message for a user who passes a graph as a view without saying what its weights are."""
     return (
         f"view {name!r} is a {type(data).__module__.partition('.')[0]} {type(data).__name__}: say what its "
         "weights are, graph_view(graph, kind='similarity') or graph_view(graph, kind='distance')"
@@ -229,7 +229,7 @@ def _is_adjacency(frame: Any) -> bool:
 
 
 def assemble(edges: Edges, kind: Kind, nodes: Any, directed: bool | None) -> GraphView:
-    """Return the graph of edges that were read."""
+    """Return the graph of the edges that were read."""
     check_kind(kind)
     ids, starts, ends = node_positions(edges, nodes)
     weights = edge_weights(edges)
@@ -269,6 +269,6 @@ def _from_matrix(given: Any, kind: Kind, nodes: Any, directed: bool | None) -> G
         directed = not is_symmetric(matrix)
     if not directed:
         matrix = mirrored(matrix, names_of(None if ids is None else id_array(ids)))
-    # Numbers that were asked for by their count are no names.
+    # Numbers that come from a number of nodes are no names.
     counted = nodes is None or isinstance(nodes, int | np.integer)
     return GraphView(matrix, kind, None if counted else ids, bool(directed))

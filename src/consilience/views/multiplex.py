@@ -25,7 +25,7 @@ def multiplex(
 ) -> dict[str, GraphView]:
     """Read the layers of a multiplex network as one view each.
 
-    A node that a layer does not have is missing from that view: the layer has no opinion on it. A node that
+    A node that a layer does not have is missing from that view: the layer says nothing about it. A node that
     it has, but without an edge, is seen and isolated.
 
     Parameters

@@ -20,13 +20,13 @@ WORDS = ("passthrough", "drop")
 class PerView(TransformerMixin, BaseEstimator):
     """Apply a transformer of scikit-learn to each view.
 
-    Each view gets a transformer of its own, which meets only the samples that the view has seen. Ids, names
+    Each view gets a transformer of its own, which gets only the samples that the view has seen. Ids, names
     and the order of the samples stay, so that the result is ready for a clusterer.
 
     Parameters
     ----------
     transformer : estimator, "passthrough", or mapping from names of views
-        One for all views, fitted anew to each; or one per view, where ``"passthrough"`` leaves a view as it
+        One for all views, a new one for each; or one per view, where ``"passthrough"`` leaves a view as it
         is, as for views that are not named, and ``"drop"`` leaves it out. With one for all views, matrices
         between samples and graphs are left as they are.
 
@@ -67,7 +67,7 @@ class PerView(TransformerMixin, BaseEstimator):
         X : Views, dict, list, DataFrame or array
             The views.
         y : array-like of shape (n_samples,), default=None
-            Handed on, without the samples that a view has not seen.
+            Passed on, without the samples that a view has not seen.
         """
         views = self._begun(X)
         for name, transformer in self.transformers_.items():
@@ -88,7 +88,8 @@ class PerView(TransformerMixin, BaseEstimator):
         for name in views.names:
             if name not in self.view_names_:
                 raise ValueError(
-                    f"PerView was fitted to the views {listed(map(repr, self.view_names_))}; there was no {name!r}."
+                    f"PerView was fitted to the views {listed(map(repr, self.view_names_))}; there was no "
+                    f"{name!r}."
                 )
         for name, columns in zip(views.names, views.columns, strict=True):
             if name in self.transformers_:
@@ -137,7 +138,7 @@ class PerView(TransformerMixin, BaseEstimator):
         return self.transformer if isinstance(self.transformer, Mapping) else {}
 
     def _begun(self, X: Any) -> Views:
-        """Read the views of a fit, and keep what later ones are compared with."""
+        """Read the views of a fit, and keep what later views are compared with."""
         views = as_views(X)
         self.transformers_ = self._chosen(views)
         self.view_names_ = np.array(views.names, dtype=object)

@@ -1,4 +1,4 @@
-"""Reading: from whatever a user passes to one table per view, its values still as they came."""
+"""Reading: from what a user passes to one table per view, its values still as they came."""
 
 from __future__ import annotations
 
@@ -74,18 +74,18 @@ def _is_path(raw: Any) -> bool:
 
 def _read_array(name: str, raw: Any) -> NDArray[Any]:
     nested = isinstance(raw, (list, tuple))
-    # A Views inside a list has an __array__ too, which only tells that it is no array.
+    # A Views inside a list has an __array__ too, which only raises an error.
     if hasattr(raw, "sample_ids") or not (nested or hasattr(raw, "__array__")):
         file = "; files are read by consilience.io.readers.read_views"
         raise ValueError(
             f"view {name!r} is a {type(raw).__name__}, which is no view: pass 2-D arrays, sparse matrices or "
             f"DataFrames, one alone or several in a list or dict{file if _is_path(raw) else ''}"
         )
-    if np.ma.is_masked(raw):  # what the array hides is missing, not the number that lies underneath
+    if np.ma.is_masked(raw):  # an entry that the array hides is missing, even if a number is stored for it
         return np.ma.filled(raw.astype(np.float64), np.nan)
     try:
         values = np.asarray(raw)
     except ValueError:
         raise ValueError(f"view {name!r} is no table: its rows differ in length") from None
-    # NumPy turns the numbers beside a string into strings, which would blame the wrong entry.
+    # NumPy turns numbers in a list with a string into strings, and the message would name the wrong entry.
     return np.asarray(raw, dtype=object) if nested and values.dtype.kind in "US" else values

@@ -1,4 +1,4 @@
-"""One view on its way in: its values as they came, its labels, and how messages speak of them."""
+"""One view while it is read: its values as they came, its labels, and how messages name them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .encoding import Encoding, declare, declared_kinds
 
 Ids: TypeAlias = NDArray[Any]
 
-# The middle of this sentence is the one that scikit-learn's checks look for.
+# scikit-learn's checks search messages for the middle of this sentence.
 NUMERIC = (
     "an argument must be numeric, not a string or anything else that is no number; encode or drop it first"
 )
 
 
 class ViewTypeError(TypeError, ValueError):
-    """An entry of a view is no number: a wrong type to scikit-learn, a bad value to everybody else."""
+    """An entry of a view is not a number: for scikit-learn a wrong type, in general a bad value."""
 
 
 @dataclass
 class Table:
-    """One view on its way in: its values as they came, and the labels that came with them."""
+    """One view while it is read: its values as they came, and the labels that came with them."""
 
     name: str
     values: Any
@@ -40,7 +40,7 @@ class Table:
     seen: NDArray[np.bool_] | None = None  # which of all samples it has; None: all
 
     def place(self, i: int, j: int, ids: Ids | None) -> str:
-        """Say where an entry stands, for messages."""
+        """Say where an entry is, for messages."""
         column = j if self.columns is None else repr(plain(self.columns[j]))
         return f"view {self.name!r}, {sample_place(i, ids)}, column {column}"
 
@@ -49,7 +49,7 @@ class Table:
         values = self.values.tocsr() if is_sparse(self.values) else self.values
         if rows is not None:
             there = rows >= 0
-            rows = np.maximum(rows, 0)  # what stands in the rows of absent samples is never looked at
+            rows = np.maximum(rows, 0)  # the rows of absent samples are never read
             if self.seen is not None or not there.all():
                 self.seen = there if self.seen is None else there & self.seen[rows]
         values = values if rows is None else values[rows]
@@ -59,7 +59,7 @@ class Table:
             self.columns = self.columns[columns]
 
     def declare(self, kinds: Any) -> None:
-        """Take columns for what the user says they are."""
+        """Set the kinds of columns as the user gives them."""
         if is_sparse(self.values):
             raise ValueError(f"kinds: view {self.name!r} is sparse, and its columns can only be numbers")
         found = declared_kinds(kinds, self.columns, self.values.shape[1], self.name)
@@ -78,7 +78,7 @@ def only_names(columns: Ids | None) -> Ids | None:
 def check_columns(columns: Ids | None, before: Ids | None, name: str) -> None:
     """Raise a ValueError if a view's columns are not those that it had before, in the same order.
 
-    A view that comes as an array, or with columns that are merely counted, has no names to compare; but
+    A view that comes as an array, or with columns that are only numbered, has no names to compare; but
     0, 1, 2, ... in another order are columns in another order.
     """
     if columns is None or before is None:
@@ -104,7 +104,7 @@ def bare_labels(columns: Iterable[Any]) -> list[str]:
 
 
 def plain(label: Any) -> Any:
-    """Return a label as Python has it, for messages."""
+    """Return a label as a Python object, for messages."""
     return label.item() if isinstance(label, np.generic) else label
 
 
@@ -150,7 +150,7 @@ def index_ids(index: Any) -> Ids | None:
 def labels_of(series: Any) -> Ids:
     """Return the labels in a pandas index or column."""
     ids: Ids = series.to_numpy()
-    # As Timestamps, times are equal whatever their unit.
+    # As Timestamps, times of different units can be equal.
     return np.fromiter(series, dtype=object, count=len(ids)) if ids.dtype.kind in "mM" else ids
 
 
@@ -163,7 +163,7 @@ def read_ids(sample_ids: Any) -> Ids:
         if ids.dtype.kind in "mM":  # as Python's times, which are equal to those of pandas
             exact = ids.astype(f"{ids.dtype.kind}8[us]")
             ids = exact.astype(object) if (exact == ids).all() else ids
-    else:  # through objects: NumPy would turn 1 beside "a" into "1", and tuples into rows
+    else:  # through objects: NumPy would turn 1 in a list with "a" into "1", and tuples into rows
         ids = np.fromiter(sample_ids, dtype=object)
         if {type(label) for label in ids} in ({int}, {str}):
             ids = np.asarray(ids.tolist())
@@ -174,7 +174,7 @@ def read_ids(sample_ids: Any) -> Ids:
 
 
 def check_unique(ids: Ids, where: str) -> None:
-    """Raise a ValueError that names the first id that occurs twice, or is none."""
+    """Raise a ValueError that names the first id that occurs twice, or is missing."""
     labels, met = ids.tolist(), set[Any]()
     if set(map(type, labels)) <= {str, int} and len(set(labels)) == len(labels):
         return

@@ -1,7 +1,7 @@
 """The default engine: compiled by Numba, on all cores, in the memory of this process.
 
-Results have the same bits for any number of threads. What needs no compiled code, the packages next to this one
-do for all engines that work in this memory.
+Results have the same bits for any number of threads. Functions that need no compiled code are in the modules
+next to this package, for all engines that work in this memory.
 
 ==================  =====================================================================================
 module              what is there
@@ -10,8 +10,8 @@ module              what is there
 `points/`           placed views, one class for each kind of metric
 `search/`           nearest neighbours: exact, approximate in regions, among the edges of graphs
 `overlaps`          what neighbour lists have in common
-`edge_passes`       uniting lists, trust on edges, keeping the strongest
-`edge_weights`      values on edges, and weights made of them
+`edge_passes`       union of lists, trust on edges, keeping the strongest
+`edge_weights`      values on edges, and weights from them
 `rounds`            the passes over the edges of a fusion
 `spectrum/`         eigenvectors of many samples by a block method
 `large_kmeans`      k-means of many rows
@@ -164,7 +164,7 @@ class NumbaEngine(HostEngine):
 
 
 def _judged(values: Floats, judged: Mask | None, view: int, kernel: EdgeKernel | None) -> Floats:
-    """Return the values on the edges that a view judges, or what a kernel makes of them."""
+    """Return the values on the edges that a view judges, transformed by a kernel if there is one."""
     seen = None if judged is None else judged[view]
     if kernel is not None:
         values = edge_weights.apply(kernel, values, seen)

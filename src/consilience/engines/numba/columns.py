@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ...spaces.columns import Columns
 from .. import threads
 
-SMALL = 1 << 22  # entries up to which NumPy's own functions do, which take whole copies
-_BLOCK = 1 << 16  # entries of a block, which stay in the cache for a second look
-_LEAST_ROWS = 256  # of a block: what is kept of it is a row of each kind
+SMALL = 1 << 22  # entries up to which NumPy's own functions are used, which make whole copies
+_BLOCK = 1 << 16  # entries of a block, which stay in the cache for a second pass
+_LEAST_ROWS = 256  # of a block, since a row of each statistic is kept for it
 
 
 def describe_columns(x: NDArray[Any], seen: NDArray[np.bool_] | None) -> Columns:
-    """Look at the columns of a view, in memory or mapped, over the rows seen."""
+    """Describe the columns of a view, in memory or mapped, over the rows seen."""
     if x.size <= SMALL:
         return Columns.of(x if seen is None else x[seen])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -61,7 +61,7 @@ def _describe_blocks(
     squares: Any,
     nonzero: Any,
 ) -> None:
-    """Describe blocks of rows, each for itself; an empty `seen` means all."""
+    """Describe blocks of rows, each by itself; an empty `seen` means all."""
     d = x.shape[1]
     everybody = len(seen) == 0
     first = np.empty(d)

@@ -1,4 +1,4 @@
-"""Compiled passes over dense matrices and rows, for comparison systems that are dense by nature."""
+"""Compiled passes over dense matrices and rows, for comparison systems that need dense matrices."""
 
 # Compiled functions are not annotated: Numba derives their types from the call.
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -17,7 +17,7 @@ _njit_fast = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contra
 
 @nb.njit(nogil=True, cache=True)
 def project_rows(values, indptr, first, last, out):
-    """Project the rows [first, last), each by removing what is not above the threshold until all is."""
+    """Project the rows [first, last): remove entries that are not above the threshold until all are."""
     for row in range(first, last):
         start, stop = indptr[row], indptr[row + 1]
         if start == stop:
@@ -25,10 +25,10 @@ def project_rows(values, indptr, first, last, out):
         largest = values[start]
         for e in range(start, stop):
             largest = max(largest, values[e])
-        # The threshold is at least this: the largest entry alone never exceeds it by more than 1. Sums are of
-        # what exceeds it, not of the entries, so that rows of huge entries lose no digits.
+        # The threshold is at least this: the largest entry never exceeds it by more than 1. Sums are of the
+        # differences from it, not of the entries, so that rows of huge entries lose no digits.
         threshold, count, before = -1.0, stop - start + 1, stop - start + 2
-        while count < before:  # it can only fall, but for rounding among tied entries
+        while count < before:  # it can only fall, except for rounding among tied entries
             before, total, count = count, 0.0, 0
             for e in range(start, stop):
                 excess = values[e] - largest
@@ -111,7 +111,7 @@ def average_sides(first, last, matrix):
 
 @_njit_fast
 def update_copy(first, last, transitions, before, now, steps, v, gap):
-    """Begin the next argument of the projection, in place of the copy's multiplier as it was before."""
+    """Begin the next argument of the projection, in place of the earlier multiplier of the copy."""
     per_step, per_next_step = 1.0 / steps[0], 1.0 / steps[1]
     for i in range(first, last):
         for j in range(transitions.shape[1]):

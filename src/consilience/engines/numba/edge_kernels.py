@@ -12,7 +12,7 @@ _njit = nb.njit(nogil=True, cache=True)
 
 @_njit
 def sort_members(lists, counts, first, last):
-    """Sort the rows [first, last), each without itself and without repetition, and count what is left."""
+    """Sort the rows [first, last), each without itself and without repetition, and count the rest."""
     for i in range(first, last):
         row, count = lists[i], 0
         for slot in range(len(row)):
@@ -49,7 +49,7 @@ def multiply_ends(rows, indptr, indices, out, first, last):
 
 @_njit
 def keep_marked(indptr, indices, values, kept, starts, new_indices, new_values, first, last):
-    """Copy the marked entries of the rows [first, last) to where `starts` says."""
+    """Copy the marked entries of the rows [first, last) to the places given by `starts`."""
     for i in range(first, last):
         place = starts[i]
         for p in range(indptr[i], indptr[i + 1]):

@@ -1,4 +1,4 @@
-"""Passes over the edges, row by row, on several threads: uniting lists, trust, keeping the strongest."""
+"""Passes over the edges, row by row, on several threads: union of lists, trust, keeping the strongest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GRAIN = 1024  # rows: below this many, starting a thread costs more than it sav
 
 
 def unite(lists: Sequence[Index], mask: NDArray[np.bool_] | None) -> EdgeSet:
-    """Unite the neighbour lists of several views, as `EdgeSet.union` does."""
+    """Return the union of the neighbour lists of several views, like `EdgeSet.union`."""
     members = np.concatenate(lists, axis=1)
     n = len(members)
     indptr = np.zeros(n + 1, dtype=np.int64)
@@ -34,7 +34,7 @@ def unite(lists: Sequence[Index], mask: NDArray[np.bool_] | None) -> EdgeSet:
 
 
 def product_of_ends(edges: EdgeSet, rows: Floats, dtype: Any) -> Floats:
-    """Return, for each column of `rows` (n, v), the product of what it has at both ends: (v, n_edges).
+    """Return, for each column of `rows` (n, v), the product of its values at both ends: (v, n_edges).
 
     0 where a view does not judge an edge.
     """

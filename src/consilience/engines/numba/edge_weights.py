@@ -1,4 +1,4 @@
-"""Values on edges and the weights made of them, block by block on several threads."""
+"""Values on edges and the weights from them, block by block on several threads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .. import threads
 
 Floats = NDArray[np.floating[Any]]
 Seen = NDArray[np.bool_]
-MANY_VALUES = 10_000_000  # on edges, of all views: above, single precision does for them
+MANY_VALUES = 10_000_000  # on edges, of all views: above, single precision is enough
 _BLOCK = 1 << 15  # values at a time: they stay in the cache
-_MANY = 1 << 22  # values from which on sums are taken block by block, to other last digits
+_MANY = 1 << 22  # values from which on sums are taken block by block, with other last digits
 
 
 def moments(values: Floats) -> Moments:
@@ -23,7 +23,7 @@ def moments(values: Floats) -> Moments:
     if not len(values):
         return Moments(0, 1.0, 0.0)
     exponent = -int(np.frexp(values.max())[1])
-    # Of powers of two nothing is rounded.
+    # With powers of two nothing is rounded.
     mean = _sum(lambda part: np.ldexp(part, exponent), values) / len(values)
     squares = _sum(lambda part: np.square(np.ldexp(part, exponent) - mean), values)
     return Moments.from_sums(len(values), exponent, mean, squares)
@@ -35,7 +35,7 @@ def mean_root(values: Floats) -> float:
 
 
 def apply(kernel: EdgeKernel, values: Floats, seen: Seen | None = None, out: Floats | None = None) -> Floats:
-    """Return what a kernel makes of values, in `out` if that is given."""
+    """Return the values transformed by a kernel, in `out` if that is given."""
     result = np.empty_like(values) if out is None else out
 
     def work(start: int, stop: int) -> None:

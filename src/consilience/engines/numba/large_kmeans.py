@@ -2,8 +2,8 @@
 
 A restart on all rows costs as much for a million rows as thirty on a sample do, and finds the same. The
 sample is drawn by the lengths of the rows as well as evenly: the rows of a cluster in an orthonormal
-embedding have squares that add up to about 1, however small the cluster is, so that all clusters are seen.
-Each row drawn counts for as many as it stands for, and the answer is that of k-means on all rows.
+embedding have squares that add up to about 1, even for a very small cluster, so that all clusters are seen.
+Each row drawn counts for all rows that it stands for, and the answer is that of k-means on all rows.
 
 Rows are worked on in fixed blocks and sums are added in order: the labels do not depend on the number of
 threads.
@@ -30,9 +30,9 @@ Rows = npt.NDArray[np.float32]
 MANY = 50_000  # rows: up to here restarts with all of them
 _SAMPLE, _PER_CLUSTER = 20_000, 100  # rows that restarts run on
 _BLOCK = 4096  # rows that are worked on together
-_PARTS = 64  # sums that are kept apart at most
+_PARTS = 64  # separate sums at most
 _SETTLED = 1e-5  # share of the rows that may still change their cluster
-_ROUNDS = 100  # with all rows; where these are not enough there are no clusters to be had
+_ROUNDS = 100  # with all rows; where these are not enough there are no clear clusters
 
 
 def kmeans_of_many(
@@ -43,12 +43,12 @@ def kmeans_of_many(
     unit: bool,
     random_state: np.random.RandomState | int | None,
 ) -> Clusters:
-    """Return what k-means finds, on one thread of BLAS and OpenMP.
+    """Return the clusters of k-means, on one thread of BLAS and OpenMP.
 
     Parameters
     ----------
     vectors : ndarray of shape (n, c)
-        As many rows as clusters at least, none of them 0.
+        At least as many rows as clusters, none of them 0.
     n_clusters : int
         Number of clusters.
     n_init, max_iter : int
@@ -56,7 +56,7 @@ def kmeans_of_many(
     unit : bool
         Whether to scale rows to unit length.
     random_state : int, RandomState or None
-        Draws the sample, and the centres to begin with.
+        Draws the sample, and the first centres.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def kmeans_of_many(
     rows = _in_single_precision(vectors, unit)
     drawn, weights = _sample(leverage, max(_SAMPLE, _PER_CLUSTER * n_clusters), state)
     model = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, tol=0.0, random_state=state)
-    # In double precision: scikit-learn is slow to seed in single.
+    # In double precision: scikit-learn is slow to find first centres in single precision.
     model.fit(rows[drawn].astype(np.float64), sample_weight=weights)
     return lloyd(rows, model.cluster_centers_, min(max_iter, _ROUNDS))
 
@@ -87,7 +87,7 @@ def _in_single_precision(vectors: npt.NDArray[np.floating], unit: bool) -> Rows:
 def _sample(
     leverage: npt.NDArray[np.floating], size: int, random_state: np.random.RandomState
 ) -> tuple[IntArray, FloatArray]:
-    """Return about so many rows, half of them drawn evenly and half by leverage, and their weights."""
+    """Return about this many rows, half of them drawn evenly and half by leverage, and their weights."""
     n = len(leverage)
     chance = np.minimum(size * (0.5 / n + 0.5 * leverage / leverage.sum()), 1.0)
     drawn = np.flatnonzero(random_state.random_sample(n) < chance)
@@ -95,7 +95,7 @@ def _sample(
 
 
 def lloyd(rows: Rows, centres: FloatArray, max_iter: int) -> Clusters:
-    """Return the clusters that Lloyd's iteration comes to from given centres; an empty one keeps its centre.
+    """Return the clusters that Lloyd's iteration finds from given centres; an empty one keeps its centre.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def lloyd(rows: Rows, centres: FloatArray, max_iter: int) -> Clusters:
 def _assign(
     rows: Rows, centres: FloatArray, labels: IntArray
 ) -> tuple[FloatArray, npt.NDArray[np.int64], int]:
-    """Put each row to its nearest centre; return sums and sizes of the clusters, and how many rows moved."""
+    """Assign rows to their nearest centres; return sums and sizes of the clusters, and the rows moved."""
     n, k = len(rows), len(centres)
     n_parts = max(1, min(_PARTS, n // _BLOCK))
     bounds = [n * p // n_parts for p in range(n_parts + 1)]

@@ -39,7 +39,7 @@ def count_shared_at(lists, i, others, rows, places, first, last, shared):
     i : int
         The view whose rows they are.
     others : ndarray of bool of shape (n, v)
-        Which views are asked at each place.
+        Which views are compared at each place.
     rows, places : ndarray of int of shape (m,)
         Neighbours of sample rows[j] in view i are compared with those of sample places[j] in the others.
     shared : ndarray of shape (m,)
@@ -84,9 +84,9 @@ def sum_shared(lists, seen, votes, expected, first, last, found, foreseen):
     ----------
     lists : ndarray of shape (v, n, k)
     seen : ndarray of bool of shape (n, v)
-        Which view has seen which sample; pairs of views that have not both seen one are passed over.
+        Which view has seen which sample; pairs of views that have not both seen one are skipped.
     votes : ndarray of shape (v, v)
-        How much of a vote each view (column) has on each (row).
+        The vote that each view (column) has on each (row).
     expected : ndarray of shape (v, v)
         How many neighbours two views share on average.
     found, foreseen : ndarray of shape (n, v)
@@ -105,7 +105,7 @@ def sum_shared(lists, seen, votes, expected, first, last, found, foreseen):
 
 @_njit
 def count_mutual(neighbors, member, first, last, mutual):
-    """Count, for each sample in [first, last), its neighbours who name it too; among members only."""
+    """Count, for each sample in [first, last), its neighbours that name it too; among members only."""
     for s in range(first, last):
         mutual[s] = 0
         if not member[s]:

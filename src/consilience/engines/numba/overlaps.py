@@ -92,7 +92,7 @@ def confirmed_rates(
 
 
 def shrunk_rates(counts: Vector, expected: Vector) -> Vector:
-    """Return the posterior mean of Poisson rates, in units of what is expected.
+    """Return the posterior mean of Poisson rates, in units of the expected counts.
 
     Rates come from a Gamma distribution of mean 1, its shape fitted to how far counts vary beyond a Poisson
     number's own variance.

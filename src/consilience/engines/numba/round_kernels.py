@@ -1,15 +1,15 @@
 """Compiled passes over blocks of edges, for `rounds`.
 
-All functions that call each other are in this one file: Numba notices a change, and compiles again, by the
-file that the called function is in only.
+All functions that call each other are in this one file: Numba notices a change, and compiles again, only by
+the file of the called function.
 
-Inner loops run over the edges of a block, which is what the compiler can vectorise, given permission to
-reorder sums: hence `fastmath` with just those flags.
+Inner loops run over the edges of a block. The compiler can vectorise them if it may reorder sums: so
+`fastmath` has only those flags.
 
 In the terms of `numpy.rounds.exact_edge_step`, an edge's program has the excesses r_i, the curvatures d_i and
-the answers z_i. Two cases can be worked on for all edges of a block at once: no view has positive curvature
-(gamma is large: an edge blames at most one view), and all have (gamma is small: a convex program). What is in
-between is solved edge by edge.
+the answers z_i. Two cases can be solved for all edges of a block at once: no view has positive curvature
+(gamma is large: an edge blames at most one view), and all have (gamma is small: a convex program). Cases
+between these are solved edge by edge.
 
 ``coefficients`` has a column per view. Its rows are, for DCA: pull = lambda alpha, and the factors keep,
 press and rise of a step; for the exact step: pull, scale = alpha, curvature, and the order of the views with
@@ -26,7 +26,7 @@ import numpy as np
 
 BLOCK = 128  # edges: W, E and the buffers of a block of 12 views in double precision fit 32 KB
 njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"})
-# Parts of a block's work, put into their callers: there the compiler knows the buffers not to overlap.
+# Parts of a block's work, inlined into their callers: there the compiler knows that buffers do not overlap.
 njit_inline = nb.njit(inline="always")
 
 
@@ -124,7 +124,7 @@ def _add_up(w, e, s, mass, out):
     zero = w.dtype.type(0)
     place = 0
     for i in range(v):
-        # Two products at a time: the pass over row i then feeds both.
+        # Two products at a time: one pass over row i is used for both.
         for j in range(0, i, 2):
             one, two = zero, zero
             for x in range(BLOCK):
@@ -171,7 +171,7 @@ def _blame_one_view(w, e, s, best, blamed, coefficients, gamma):
             best[x] = max(gain, best[x])
     for i in range(w.shape[0]):
         pull, scale, number = coefficients[0, i], coefficients[1, i], w.dtype.type(i)
-        # A view with scale 0 has no say: its A stays W.
+        # A view with scale 0 does not count: its A stays W.
         factor = one / ((coefficients[2, i] + gamma) * pull) if pull > zero else zero
         for x in range(BLOCK):
             value = min((scale * w[i, x] - s[x]) * factor, w[i, x])

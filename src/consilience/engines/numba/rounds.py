@@ -2,7 +2,7 @@
 
 Given the scales, everything about one edge depends only on its own v values of W and E. A round
 therefore reads W and E once, computes s and the edge steps while they are in the cache, writes E and s,
-and adds up the `Sums` on the way: no temporary of the size of W. The Hessian of an edge's program is
+and adds up the `Sums` in the same pass: no temporary of the size of W. The Hessian of an edge's program is
 diagonal plus rank one, so a DCA step costs O(v) per edge.
 
 Edge arrays are stored by blocks, of shape (n_blocks, v, BLOCK) and padded with zeros: one pass is then
@@ -10,8 +10,8 @@ one sequential stream through memory, and all inner loops have a fixed length. E
 sums of its own, added up in order afterwards, so that the result is the same to the last bit for any
 number of threads.
 
-Trust per edge and view (tau) is one more array to read, for kernels of its own: where none is given, nothing
-is slower for it, and nothing of it is compiled.
+Trust per edge and view (tau) is one more array to read, and has its own kernels: without trust, nothing is
+slower because of it, and its kernels are not compiled.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def load(
         total = np.full((1, 1), view_weights.sum(), dtype=dtype)
     else:
         total = _to_blocks(_total(view_weights, judged, dtype)[None])[:, 0]
-        total.reshape(-1)[n_edges:] = 1  # padding: any number but zero
+        total.reshape(-1)[n_edges:] = 1  # padding: any number except zero
     return State(
         weights=blocked,
         inconsistent=_aligned_zeros(blocked.shape, blocked.dtype),
@@ -116,7 +116,7 @@ def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums
         coefficients = np.stack([pull, scales, curvature, order.astype(float)])
         return _run(exact_blocks, state, coefficients, dtype.type(cut), int(np.sum(curvature > 0)))
     # The curvature 1 / (lambda tau) + beta - gamma is above 0, by more than rounding as in `edge_curvatures`,
-    # for a tau below this bound. That no tau exceeds 1 allows to keep it finite.
+    # for a tau below this bound. It can be kept finite because no tau exceeds 1.
     steepness = state.view_weights * (gamma * (1 + float(np.finfo(dtype).eps) ** (2 / 3)) - beta)
     bound = 1 / np.maximum(steepness, 0.5)
     coefficients = np.stack([pull, scales, state.view_weights, bound])

@@ -1,8 +1,8 @@
 """Compiled passes over blocks of edges where each view has a trust of its own on every edge.
 
-What `round_kernels` does, with lambda times the trust tau in the place of lambda. The two are apart because
-without trust all edges share their coefficients, which is a third faster; what they have in common, they
-have each for itself, because Numba notices a change by the file of the function that is called only.
+The same as `round_kernels`, with lambda times the trust tau in the place of lambda. There are two modules
+because without trust all edges share their coefficients, which is a third faster. Common functions are in
+both, because Numba notices a change only by the file of the called function.
 
 Rows of ``coefficients`` are, for DCA: pull = lambda alpha, and bend, press and rise of a step; for the exact
 step: pull, scale = alpha, lambda, and the tau below which the curvature is positive.
@@ -18,9 +18,9 @@ import numpy as np
 
 from .round_kernels import BLOCK
 
-# There are divisions in the inner loops: without a check for 0 each, which none of them needs.
+# There are divisions in the inner loops: without checks for 0, which none of them needs.
 njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"}, error_model="numpy")
-# Parts of a block's work, put into their callers: there the compiler knows the buffers not to overlap.
+# Parts of a block's work, inlined into their callers: there the compiler knows that buffers do not overlap.
 njit_inline = nb.njit(inline="always")
 
 
@@ -72,7 +72,7 @@ def exact_blocks(weights, inconsistent, fused, total, trust, coefficients, beta,
             if n_convex > 0:
                 _blame_in_general(w, e, tau, s, convex, coefficients, beta, gamma)
         _add_up(w, e, tau, s, mass, counted, partial[b])
-        # With the root of 1 / Lambda in each factor, one routine does for both sums of products.
+        # With the root of 1 / Lambda in each factor, one routine computes both sums of products.
         for x in range(BLOCK):
             push[x] = one / np.sqrt(mass[x])
         for i in range(v):
@@ -133,7 +133,7 @@ def _gram(rows, out):
     zero = rows.dtype.type(0)
     place = 0
     for i in range(rows.shape[0]):
-        # Two products at a time: the pass over row i then feeds both.
+        # Two products at a time: one pass over row i is used for both.
         for j in range(0, i, 2):
             one, two = zero, zero
             for x in range(BLOCK):
@@ -171,8 +171,8 @@ def _count_convex(tau, coefficients, convex):
     return n_judges, n_convex
 
 
-# In the exact step lambda tau stands for lambda. Where they can, the functions below work not with d but with
-# d + gamma = 1 / (lambda tau) + beta, whose digits d loses beside a large gamma. So gamma need not be cut.
+# In the exact step lambda tau stands for lambda. Where they can, the functions below use not d but
+# d + gamma = 1 / (lambda tau) + beta, whose digits d loses if gamma is large. So gamma need not be limited.
 
 
 @njit
@@ -192,7 +192,7 @@ def _blame_one_view(w, e, tau, s, best, blamed, coefficients, beta):
             best[x] = max(gain, best[x])
     for i in range(w.shape[0]):
         scale, weight, number = coefficients[1, i], coefficients[2, i], w.dtype.type(i)
-        # A view with scale 0 has no say: its A stays W.
+        # A view with scale 0 does not count: its A stays W.
         inverse = one / scale if scale > zero else zero
         for x in range(BLOCK):
             value = (scale * w[i, x] - s[x]) * inverse / (one + price * weight * tau[i, x])
@@ -209,7 +209,7 @@ def _share_blame(w, e, tau, s, total, change, softness, coefficients, beta, gamm
     for x in range(BLOCK):
         total[x] = zero
     for i in range(v):
-        # A view with scale 0 has no say: its A stays W, whatever its curvature.
+        # A view with scale 0 does not count, with any curvature: its A stays W.
         weight = coefficients[2, i] if coefficients[1, i] > zero else zero
         for x in range(BLOCK):
             count = weight * tau[i, x]

@@ -1,11 +1,12 @@
-"""The readable engine: every function of the seam in plain NumPy, and the oracle for all others.
+"""The readable engine: every function of an engine in plain NumPy; all others are tested against it.
 
-It holds whole rows of values between samples and takes its time; nothing in it depends on compiled code.
+It holds whole rows of values between samples and is slow; nothing in it depends on compiled code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -145,7 +146,7 @@ class NumpyEngine(HostEngine):
     def project_rows(self, values: NDArray[Any], indptr: NDArray[Any] | None = None) -> Matrix:
         if indptr is None:
             return np.stack([_projected(row) for row in np.asarray(values, dtype=np.float64)])
-        parts = [_projected(values[a:b]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+        parts = [_projected(values[a:b]) for a, b in pairwise(indptr)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def strongest(self, matrix: Matrix, k: int) -> tuple[NDArray[np.intp], Matrix]:
@@ -186,14 +187,14 @@ class NumpyEngine(HostEngine):
 
 
 def _judged(values: Floats, judged: Mask | None, view: int, kernel: EdgeKernel | None) -> Floats:
-    """Return the values on the edges that a view judges, or what a kernel makes of them."""
+    """Return the values on the edges that a view judges, transformed by a kernel if there is one."""
     seen = None if judged is None else judged[view]
     values = values if kernel is None else kernel(values, seen)
     return values if seen is None else values[seen]
 
 
 def _rounded(values: Floats) -> NDArray[np.float64]:
-    """Round to twelve digits or so, so that values equal but for rounding errors become equal."""
+    """Round to about twelve digits, so that values equal up to rounding errors become equal."""
     mantissa, exponent = np.frexp(values.astype(np.float64))
     return np.asarray(np.ldexp(np.floor(mantissa * 2.0**41 + 0.5), exponent - 41))
 

@@ -16,7 +16,7 @@ Mask = NDArray[np.bool_]
 
 
 def as_sets(lists: Sequence[NDArray[np.integer[Any]]]) -> Sets:
-    """Return the neighbours of each sample in each view; its own number is nobody."""
+    """Return the neighbours of each sample in each view; its own number is not a neighbour."""
     return [[set(row) - {i} for i, row in enumerate(one.tolist())] for one in lists]
 
 
@@ -34,7 +34,7 @@ def count_overlaps(views: Sets, mask: Mask | None) -> Overlaps:
 
 
 def _edge_pairs(neighbors: list[set[int]], member: set[int]) -> Vector:
-    """Sort ordered pairs of edges between members by the samples that they share; see `Overlaps.pairs`."""
+    """Count ordered pairs of edges between members, by the samples that they share; see `Overlaps.pairs`."""
     edges = {(i, j) for i in member for j in neighbors[i] & member}
     starts, ends = Counter(i for i, _ in edges), Counter(j for _, j in edges)
     n = len(edges)

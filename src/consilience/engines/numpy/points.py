@@ -1,7 +1,7 @@
 """Placed views, readable: every metric as a matrix of values between samples, a few rows at a time.
 
-The oracle for all faster searches. Nothing here is clever: a sample's values to all others are computed, and its
-nearest are the first after sorting by (value to twelve digits, number).
+All faster searches are tested against it. The code is as simple as possible: a sample's values to all others
+are computed, and its nearest are the first after sorting by (value to twelve digits, number).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..points.protocol import Edges, Kind, Points
 from ..results import Neighbors, SearchReport
 
 Values = Callable[[Any, Any], NDArray[np.float64]]
-_ROWS = 64  # whose values to all others are held at a time
-_BITS = 41  # of a value that are compared: about twelve digits
+_ROWS = 64  # rows whose values to all others are held at a time
+_BITS = 41  # bits of a value that are compared: about twelve digits
 
 
 def place(space: Space) -> Points:
@@ -59,7 +59,7 @@ def place(space: Space) -> Points:
 
 
 def _features(rows: NDArray[Any], space: Space) -> tuple[NDArray[Any], Values, Kind]:
-    """Return rows, how they are compared, and that it gives distances."""
+    """Return rows, the function that compares them, and the kind of its values: distances."""
     metric = space.metric
     if metric in _BY_ROWS:
         return rows, _BY_ROWS[metric], "distance"
@@ -76,7 +76,7 @@ def _squared_differences(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64
 
 
 def _squared_cosine_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return (1 - cos)^2; rows without direction are at 1 from everybody."""
+    """Return (1 - cos)^2; rows without direction are at 1 from every row."""
     lengths = [np.linalg.norm(x, axis=1) for x in (a, b)]
     tiny = [length <= 1e-15 * np.sqrt(x.shape[1]) for length, x in zip(lengths, (a, b), strict=True)]
     unit = [x / np.where(small, 1.0, n)[:, None] for x, n, small in zip((a, b), lengths, tiny, strict=True)]
@@ -85,7 +85,7 @@ def _squared_cosine_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.fl
 
 
 def _squared_correlation_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the same of rows less their means."""
+    """Return the same of rows minus their means."""
     return _squared_cosine_distances(*(x - x.mean(axis=1, keepdims=True) for x in (a, b)))
 
 
@@ -132,7 +132,7 @@ def _by_function(metric: Any) -> Values:
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round to twelve digits or so, so that values equal but for rounding errors become equal."""
+    """Round to about twelve digits, so that values equal up to rounding errors become equal."""
     mantissa, exponent = np.frexp(values)
     return np.asarray(np.ldexp(np.floor(np.ldexp(mantissa, _BITS) + 0.5), exponent - _BITS))
 
@@ -169,7 +169,7 @@ class PlainPoints:
         return np.asarray(self.values(rows, self.rows), dtype=np.float64)
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
-        """Return each sample's k nearest others; always by a look at all pairs."""
+        """Return each sample's k nearest others; always by comparing all pairs."""
         n = len(self.rows)
         lists = np.empty((n, k), dtype=np.int32)
         for start in range(0, n, _ROWS):
@@ -185,7 +185,7 @@ class PlainPoints:
         return _first(far, np.zeros(len(far)), k, fill=-1)
 
     def _far(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far samples are, from a row of values; a similarity of 0 is nobody."""
+        """Return how far samples are, from a row of values; a similarity of 0 is no neighbour."""
         return row.copy() if self.kind == "distance" else np.where(row > 0, -row, np.inf)
 
     def measure(self, edges: Edges, known: Any = None) -> NDArray[np.float64]:
@@ -250,7 +250,7 @@ class PlainQueries:
 
 
 class GraphPoints:
-    """A sparse graph as a view, held as a dense matrix: equal edges are ranked by what their ends share.
+    """A sparse graph as a view, held as a dense matrix: equal edges are ranked by their common neighbours.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class GraphPoints:
 
     @classmethod
     def of_distances(cls, graph: sparse.csr_array) -> GraphPoints:
-        """Read a graph of distances; who is not joined is as far as the farthest, or twice as far."""
+        """Read a graph of distances; samples without an edge are as far as the farthest, or twice as far."""
         joined = np.zeros(graph.shape, dtype=bool)
         joined[np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices] = True
         lengths = graph.data

@@ -12,7 +12,7 @@ paper         here
 ``rho``       ``largest``, the largest eigenvalue of D
 ============  ====================================================================
 
-Ours, not the paper's: on an edge, a view's weight lambda is multiplied by the trust (tau) in it there.
+In addition to the paper, a view's weight lambda is multiplied on each edge by the trust (tau) in it there.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def dca_round(state: State, scales: Vector, beta: float, gamma: float, steps: in
 def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums:
     """Update s, then A by the closed-form minimiser on each edge."""
     fuse(state, scales)
-    free = scales > 0  # a view with scale 0 has no say: its A stays W
+    free = scales > 0  # a view with scale 0 does not count: its A stays W
     weights, scale = state.weights[free], scales[free][:, None]
     counts = state.view_weights[free][:, None]  # the lambda of each view, on each edge
     if state.trust is not None:
@@ -103,11 +103,11 @@ def exact_round(state: State, scales: Vector, beta: float, gamma: float) -> Sums
     curvature, cut_gamma = edge_curvatures(counts, beta, gamma, np.float64)
     blame = exact_edge_step(excess, curvature, cut_gamma)
     if state.trust is not None:
-        # What blaming a view of little trust gains may be less than the last digit of the objective, by which
-        # supports were compared. The sum of the others tells it: where z > 0, d z = r - gamma m.
+        # The gain from blaming a view of little trust may be less than the last digit of the objective, by
+        # which supports were compared. The sum of the others gives it: where z > 0, d z = r - gamma m.
         rest = np.maximum(excess - cut_gamma * blame.sum(axis=0), 0)
         np.divide(rest, curvature, out=blame, where=(curvature > 0) & (blame == 0))
-    # What a view does not judge is 0, so below the fused value: it is not blamed.
+    # Where a view does not judge it is 0, so below the fused value: it is not blamed.
     blame /= np.where(counts > 0, counts, 1) * scale
     state.inconsistent = np.zeros_like(state.weights)
     state.inconsistent[free] = np.minimum(blame, weights)
@@ -147,7 +147,7 @@ def exact_edge_step(
     curvature = np.broadcast_to(curvature.reshape(v, -1), excess.shape)
     convex = curvature > 0
     n_convex = np.sum(convex, axis=0)
-    # On each edge the views with d > 0 first, by r, the largest foremost.
+    # On each edge the views with d > 0 first, by r, the largest first.
     order = np.argsort(np.where(convex, -excess, np.inf), axis=0, kind="stable")
     first = np.arange(v)[:, None] < n_convex
     r = np.take_along_axis(excess, order, axis=0)

@@ -1,1 +1,1 @@
-"""Placed views of engines that work in this memory: what they answer, and wrappers around them."""
+"""Placed views of engines that work in this memory: their methods, and wrappers around them."""

@@ -1,4 +1,4 @@
-"""A placed view that remembers what it was asked, for those who fit many models to the same views."""
+"""A placed view that keeps its answers, for fitting many models to the same views."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..results import Neighbors
 from .protocol import Edges, Floats, Kind, Points, Queries
 
-_EDGE_SETS = 4  # the answers for so many edge sets are kept
+_EDGE_SETS = 4  # the answers for this number of edge sets are kept
 
 
 class CachedPoints:
@@ -22,7 +22,7 @@ class CachedPoints:
     Parameters
     ----------
     points : Points
-        Who computes them.
+        The points that compute them.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class CachedPoints:
         self._reordered: dict[bytes, CachedPoints] = {}
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
-        """Return each sample's k nearest others; fewer than were asked for before are the first of those."""
+        """Return each sample's k nearest others; from an earlier list if that is long enough."""
         found = self._found.get(search)
         if found is None or found.lists.shape[1] < k:
             found = self._found[search] = self.points.nearest(k, search)
@@ -75,12 +75,12 @@ class CachedPoints:
         return self._is_constant
 
     def reordered(self, order: NDArray[np.intp]) -> Points:
-        """Return the points of the same samples in another order; they remember what they were asked, too."""
+        """Return the points of the same samples in another order; they keep their answers, too."""
         key = order.tobytes()
         if key not in self._reordered:
             self._reordered = {key: CachedPoints(self.points.reordered(order))}
         return self._reordered[key]
 
     def query(self, rows: Any) -> Queries:
-        """Put new samples next to these; nothing is remembered of them."""
+        """Put new samples next to these; answers for them are not kept."""
         return self.points.query(rows)

@@ -22,7 +22,7 @@ class MaskedPoints:
     seen : ndarray of bool of shape (n,)
         Which of all samples those are.
     pairwise : bool
-        Whether the view is a matrix between samples: new ones are then given by what they are to all samples.
+        Whether the view is a matrix between samples: new ones are then given by their values to all samples.
     """
 
     def __init__(self, points: Points, seen: NDArray[np.bool_], pairwise: bool) -> None:

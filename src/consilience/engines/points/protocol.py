@@ -1,8 +1,8 @@
-"""Placed views: who is near whom, and how far apart the ends of given edges are.
+"""Placed views: the neighbours of each sample, and how far apart the ends of given edges are.
 
 One class for each kind of metric, all with the methods of `Points`. Views of kind ``"distance"`` give squared
-distances, those of kind ``"similarity"`` similarities. Memory is O(n) per block of rows; nothing of size n x n is
-ever held, unless the user brought it.
+distances, those of kind ``"similarity"`` similarities. Memory is O(n) per block of rows; nothing of size
+n x n is ever held, unless the user gave it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..results import Neighbors
 Floats = NDArray[np.floating[Any]]
 Index = NDArray[np.int32]
 Kind = Literal["distance", "similarity"]
-_BLOCK_BYTES = 1 << 21  # of approximate distances at a time and thread: they stay in the cache;
-_ENOUGH_ROWS, _MOST_BYTES = 64, 1 << 25  # but products of fewer rows would wait for the others to be read
+_BLOCK_BYTES = 1 << 21  # bytes of approximate distances at a time and thread: they stay in the cache;
+_ENOUGH_ROWS, _MOST_BYTES = 64, 1 << 25  # but products of fewer rows would wait for memory
 
 
 class Edges(Protocol):
-    """What points need to know of an edge set: compressed rows."""
+    """What points need to know about an edge set: compressed rows."""
 
     @property
     def indptr(self) -> NDArray[Any]:
@@ -45,7 +45,7 @@ class Points(Protocol):
 
     @property
     def ranks_ties(self) -> bool:
-        """Whether equal values are ranked by what their ends share: sparse graphs are."""
+        """Whether equal values are ranked by what their ends have in common, as in sparse graphs."""
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return each sample's k nearest others, of shape (n, k); its own number where there are fewer."""
@@ -76,7 +76,7 @@ class Queries(Protocol):
     def nearest(self, k: int) -> Index:
         """Return the k nearest placed samples for each new one, of shape (m, k).
 
-        The order is that of `Points.nearest`; nobody is left out. Where there are fewer than k, or fewer of
+        The order is that of `Points.nearest`, with all samples. Where there are fewer than k, or fewer of
         positive similarity, the rest is -1.
         """
 
@@ -96,7 +96,7 @@ class CompressedRows:
 
 
 def cross_edges(edges: Edges, m: int, n: int) -> CompressedRows:
-    """Return edges from m new samples to n placed ones, in the index types of an EdgeSet, if they are that.
+    """Return edges from m new samples to n placed ones, checked, in the index types of an EdgeSet.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def row_blocks(n: int, itemsize: int, first: int = 0, last: int | None = None) -
 
 
 def rows_are_equal(x: Any, to_rounding: bool = False) -> bool:
-    """Say whether all rows of an array are the same; most often the first two tell."""
+    """Say whether all rows of an array are the same; most often the first two decide."""
     if to_rounding:
         return bool(
             np.allclose(x[1:2], x[0], rtol=0, atol=1e-12) and np.allclose(x, x[0], rtol=0, atol=1e-12)

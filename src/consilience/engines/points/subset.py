@@ -15,7 +15,7 @@ Rows = NDArray[np.intp]
 
 
 class SubsetPoints:
-    """Points of some of the samples, which ask the points of all.
+    """Points of some of the samples, which use the points of all.
 
     Neighbours are the same as a search among these samples would find: the nearest of all samples, without
     those that are not among them.
@@ -23,7 +23,7 @@ class SubsetPoints:
     Parameters
     ----------
     points : Points
-        The view on all samples; it should remember its answers.
+        The view on all samples; it should keep its answers.
     rows : ndarray of int
         The samples, ascending.
     n_samples : int

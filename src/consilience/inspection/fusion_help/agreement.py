@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics import ari
-from .contenders import NOBODY, Labels
+from .contenders import NOT_SEEN, Labels
 
 
 def common_ari(first: Labels, second: Labels) -> float:
@@ -20,7 +20,7 @@ def common_ari(first: Labels, second: Labels) -> float:
     >>> common_ari(np.array([0, 0, 1, 1, -1]), np.array([1, 1, 0, 0, 0]))
     1.0
     """
-    both = (first != NOBODY) & (second != NOBODY)
+    both = (first != NOT_SEEN) & (second != NOT_SEEN)
     return ari(first[both], second[both]) if both.any() else np.nan
 
 

@@ -37,11 +37,11 @@ class ComparedViews:
     metric_together : str or callable
         That of the concatenation.
     n_neighbors : int
-        Neighbours per sample, for everybody.
+        Neighbours per sample, the same for every clustering.
     mask : ndarray of bool of shape (n_samples, v), or None
         Which of all views has seen which sample.
     engine : Engine
-        Who holds them.
+        The engine that holds them.
     """
 
     names: tuple[str, ...]
@@ -64,7 +64,7 @@ class ComparedViews:
         return int(np.count_nonzero(self.prepared.active[:view]))
 
     def take(self, rows: Rows) -> ComparedViews:
-        """Return some of the samples, in ascending order; nothing is searched anew."""
+        """Return some of the samples, in ascending order; nothing is searched again."""
         return replace(
             self,
             prepared=self._taken(self.prepared, rows),
@@ -123,7 +123,7 @@ def place_views(
     n_neighbors : int
         Neighbours per sample.
     engine : Engine
-        Who holds them.
+        The engine that holds them.
     """
     prepared = _remembering(prepare(views, metrics, scale, engine=engine), engine)
     together, of_all, reason = _side_by_side(views, metrics, metric, scale, engine)
@@ -148,7 +148,7 @@ def _side_by_side(
         return None, "", f"Side by side, every view must have seen every sample; {at_fault!r} has not."
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said already, of the views one by one
+            warnings.simplefilter("ignore")  # they were given already, view by view
             of_all = resolve_together(views, metric, metrics, engine)
             together = prepare_together(views, of_all, scale, True, engine=engine)
     except ValueError as error:

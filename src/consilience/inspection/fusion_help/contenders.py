@@ -1,4 +1,4 @@
-"""Who is compared, under one spectral step: each view alone, all of them side by side, averaged, fused."""
+"""What is compared, under one spectral step: each view alone, all of them side by side, averaged, fused."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .compared_views import ComparedViews
 from .resamples import Rows
 
 VIEW, CONCATENATION, AVERAGE, FUSION = "view", "concatenation", "average", "fusion"
-N_INIT = 10  # restarts of k-means, for everybody
-NOBODY = -1  # the label of a sample that a contender has not seen
+N_INIT = 10  # restarts of k-means, for every contender
+NOT_SEEN = -1  # the label of a sample that a contender has not seen
 Labels = NDArray[np.intp]
 
 
@@ -53,12 +53,12 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Clustered:
-    """What a contender makes of the views.
+    """What a contender finds in the views.
 
     Attributes
     ----------
     labels : ndarray of shape (n,)
-        A label for each sample; `NOBODY` for those that were not seen.
+        A label for each sample; `NOT_SEEN` for those that were not seen.
     selection : ViewSelection or None
         Which views a fusion kept.
     """
@@ -70,7 +70,7 @@ class Clustered:
 def contenders(
     views: ComparedViews, subsets: Sequence[Rows], n_clusters: int
 ) -> tuple[list[Contender], dict[str, str]]:
-    """Return who can be compared on these views and subsets of their samples, and why others cannot."""
+    """Return what can be compared on these views and subsets of their samples, and why others cannot."""
     found, skipped = [], {}
     for i, name in enumerate(views.names):
         reason = _says_nothing(i, views, subsets, n_clusters)
@@ -114,11 +114,11 @@ def _says_nothing(view: int, views: ComparedViews, subsets: Sequence[Rows], n_cl
 
 def cluster(contender: Contender, views: ComparedViews, n_clusters: int, seed: int) -> Clustered:
     """Cluster the views as a contender does: the stages of a fit, with the defaults of its model."""
-    labels = np.full(views.n_samples, NOBODY, dtype=np.intp)
+    labels = np.full(views.n_samples, NOT_SEEN, dtype=np.intp)
     engine, k = views.engine, views.n_neighbors
     rows, state, selection = np.arange(views.n_samples), np.random.RandomState(seed), None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the verdict says once what they say over and over
+        warnings.simplefilter("ignore")  # the verdict says once what they repeat
         if contender.fusion is not None:
             graph, selection = _fused_graph(views.prepared, contender.fusion, k, engine)
         elif contender.view is not None:

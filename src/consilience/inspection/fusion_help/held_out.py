@@ -1,7 +1,7 @@
 r"""Evidence from views held out: whether what the others find together shows in a view that had no part.
 
 With three views or more that agree, each of them, j, can be a witness: the others are fused without it, and
-the clusters of this fusion are held against the graph of j. A cluster shows in a graph as far as the edge
+the clusters of this fusion are compared with the graph of j. A cluster shows in a graph as far as the edge
 weight of its samples stays inside, beyond what clusters of these sizes have by chance:
 
 .. math:: q = \frac{w_{in} - e}{1 - e}, \qquad e = \sum_k s_k^2,

@@ -1,4 +1,4 @@
-"""Views of the same make without structure: how stable clusters are that mean nothing."""
+"""Views of the same kind without structure: they show how stable clusters are that mean nothing."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...views import Views
 
 
 def without_structure(views: Views, seed: Any) -> Views:
-    """Return views in which nothing goes with anything.
+    """Return views in which nothing is related to anything else.
 
-    The entries of each feature change places at random, apart from all other features, among the samples that
-    the view has seen. So each feature has the same values, and no two features, and no two views, have
-    anything to do with each other. Of a matrix between samples the pairs change places.
+    The entries of each feature change places at random, independently of all other features, among the
+    samples that the view has seen. So each feature keeps its values, but no two features, and no two views,
+    depend on each other. Of a matrix between samples the pairs change places.
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.arange(6.0).reshape(3, 2)
-    >>> shaken = without_structure(Views({"a": x}), seed=0)["a"]
-    >>> np.sort(shaken, axis=0)
+    >>> shuffled = without_structure(Views({"a": x}), seed=0)["a"]
+    >>> np.sort(shuffled, axis=0)
     array([[0., 1.],
            [2., 3.],
            [4., 5.]])
@@ -33,11 +33,11 @@ def without_structure(views: Views, seed: Any) -> Views:
     for i, (name, array) in enumerate(views.items()):
         seen = views.seen(i)
         rows = np.arange(views.n_samples) if seen is None else np.flatnonzero(seen)
-        arrays[name] = _shaken_pairs(array, rows, rng) if views.pairwise[i] else _shaken(array, rows, rng)
+        arrays[name] = _shuffled_pairs(array, rows, rng) if views.pairwise[i] else _shuffled(array, rows, rng)
     return Views(arrays, mask=views.mask, pairwise=views.pairwise)
 
 
-def _shaken(array: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Any:
+def _shuffled(array: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Any:
     if not sparse.issparse(array):
         result = np.array(array)
         result[rows] = rng.permuted(result[rows], axis=0)
@@ -50,7 +50,7 @@ def _shaken(array: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Any
     return sparse.csr_array(sparse.csc_array((columns.data, indices, columns.indptr), shape=shape))
 
 
-def _shaken_pairs(matrix: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Any:
+def _shuffled_pairs(matrix: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Any:
     """Let the pairs of a symmetric matrix change places; what was asymmetric becomes symmetric."""
     m = len(rows)
     if sparse.issparse(matrix):

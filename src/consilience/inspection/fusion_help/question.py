@@ -1,4 +1,4 @@
-"""The question itself: does fusing these views help?"""
+"""The question itself: whether fusing these views helps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...stages.prepare import SCALES
 from ...views import Views
 from .agreement import pairwise_ari
 from .compared_views import ComparedViews, place_views
-from .contenders import NOBODY, VIEW, Contender, contenders
+from .contenders import NOT_SEEN, VIEW, Contender, contenders
 from .held_out import held_out
 from .null_views import without_structure
 from .resamples import Rows, draw_subsets, subset_size
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 SCORES = {"NMI": nmi, "ACC": clustering_accuracy, "ARI": ari}
 # n_resamples="auto": so many samples in all, within these bounds; few samples need more resamples.
 SAMPLES_IN_ALL, FEWEST_RESAMPLES, MOST_RESAMPLES = 10_000, 5, 10
-NULL_SHARE = 0.2  # of the resamples, of views without structure: they need only tell what means nothing
+NULL_SHARE = 0.2  # of the resamples, for views without structure: they only show what means nothing
 
 
 def does_fusion_help(
@@ -85,7 +85,7 @@ def does_fusion_help(
     Raises
     ------
     ValueError
-        If there is one view only, or if data or parameters are such that nobody could work with them.
+        If there is one view only, or if no contender could work with the data or the parameters.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def does_fusion_help(
         witnesses = held_out(comparison, compared, labels, kept)
     agreement = pairwise_ari(labels)
     reliability = compared.prepared.expand(selection.reliability.values)
-    complete = (labels != NOBODY).all(axis=1)
+    complete = (labels != NOT_SEEN).all(axis=1)
     evidence = gather(found, resampled, null, agreement, reliability, complete, witnesses)
     verdict, sentence = judge(evidence)
     logger.info(sentence)
@@ -151,7 +151,7 @@ def _null_stability(
     square = [name for name, metric in zip(views.names, metrics, strict=True) if is_precomputed(metric)]
     shaken = without_structure(Views(views, pairwise=square) if square else views, comparison.seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # these are nobody's data
+        warnings.simplefilter("ignore")  # these are not the user's data
         of_all = compared.metric_together or list(metrics)
         bare = place_views(shaken, metrics, of_all, scale, compared.n_neighbors, engine)
     logger.info("views without structure")
@@ -160,7 +160,7 @@ def _null_stability(
 
 
 def _scores(classes: NDArray[Any], labels: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-    seen = labels != NOBODY
+    seen = labels != NOT_SEEN
     return {
         name: np.array([score(classes[rows], one[rows]) for one, rows in zip(labels, seen, strict=True)])
         for name, score in SCORES.items()
@@ -177,7 +177,7 @@ def _checked_classes(y: ArrayLike, n_samples: int) -> NDArray[Any]:
 
 
 def _check(views: Views, n_clusters: Any) -> None:
-    """Raise a ValueError for what the question cannot be asked of."""
+    """Raise a ValueError for views and parameters that the question cannot be asked of."""
     if views.n_views < 2:
         raise ValueError("There is 1 view; whether fusing helps can only be asked of two or more.")
     size = subset_size(views.n_samples)

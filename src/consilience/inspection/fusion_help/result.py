@@ -22,14 +22,14 @@ class FusionHelp:
     kinds : tuple of str
         ``"view"``, ``"concatenation"``, ``"average"`` or ``"fusion"``.
     labels : ndarray of int of shape (m, n_samples)
-        What each makes of all samples; -1 for a sample that a view has not seen.
+        The clusters that each finds; -1 for a sample that a view has not seen.
     stability : ndarray of shape (m,)
         How far clusters hold if a fifth of the samples is left out: mean adjusted Rand index of the clusters
         of resamples with those of all samples.
     resampled : ndarray of shape (m, n_resamples)
         The same for every resample.
     null_stability : ndarray of shape (m,)
-        The stability on views of the same make without structure; NaN if there is none.
+        The stability on views of the same kind without structure; NaN if there is none.
     agreement : ndarray of shape (m, m)
         Adjusted Rand index of the labels of each two, on the samples that both have seen.
     scores : dict of str to ndarray of shape (m,), or None
@@ -42,7 +42,7 @@ class FusionHelp:
     evidence : Evidence
         These numbers.
     skipped : dict of str to str
-        Who could not be compared, and why.
+        What could not be compared, and why.
     """
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class FusionHelp:
     skipped: Mapping[str, str]
 
     def summary(self) -> str:
-        """Return the sentence, a table of the contenders, and who was left out, as text."""
+        """Return the sentence, a table of the contenders, and what was left out, as text."""
         fused = self.names.index(self.evidence.fused)
         columns = {
             "stability": self.stability,

@@ -26,7 +26,7 @@ class Comparison:
     seed: int
 
     def clustered(self, views: ComparedViews) -> list[Clustered]:
-        """Return what every contender makes of the views."""
+        """Return what every contender finds in the views."""
         return [cluster(one, views, self.n_clusters, self.seed) for one in self.contenders]
 
     def labels(self, views: ComparedViews) -> NDArray[np.intp]:

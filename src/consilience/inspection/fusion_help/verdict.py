@@ -2,7 +2,7 @@
 
 Fusing can help only if the views agree, beyond chance, about who is near whom: then they have something in
 common to be found. It does if what some of them find together shows in a view held out better than what any
-of them finds alone; or, where that cannot be told, if what is found in all of them together holds under
+of them finds alone; or, where that is not known, if what is found in all of them together holds under
 resampling no less than what the most stable of them shows.
 """
 
@@ -22,8 +22,8 @@ MARGIN = 0.05  # of stability: smaller differences count as none
 ERRORS = 2.0  # standard errors that a difference must exceed to be more than chance
 SAME = 0.99  # partitions that agree further than this (ARI) are the same
 
-HELPS = "Fusing helps, as far as can be told without labels"
-HELPS_NOT = "Fusing does not help, as far as can be told without labels"
+HELPS = "Fusing helps, as far as can be said without labels"
+HELPS_NOT = "Fusing does not help, as far as can be said without labels"
 NOT_KNOWN = "It is unclear whether fusing helps"
 
 Vector = NDArray[np.float64]
@@ -48,12 +48,12 @@ class Evidence:
     sameness : float
         Their adjusted Rand index; NaN if no view has seen all samples.
     views_agree : bool or None
-        Whether any two views agree about who is near whom, more than by chance; None if that cannot be told,
-        for want of common samples.
+        Whether any two views agree about who is near whom, more than by chance; None if that is not known,
+        for lack of common samples.
     reliability : ndarray of shape (v,)
         How far each view can be relied on, as in a fitted `DistanceGraphFusion`.
     held_out : HeldOut or None
-        What views say that were held out; None if fewer than three are heard, or samples are missing.
+        What views say that were held out; None if fewer than three are kept, or samples are missing.
     """
 
     fused: str
@@ -82,7 +82,7 @@ def gather(
     """Return the evidence on the last contender, a fusion, judged against the single views.
 
     `resampled` has shape (m, n_resamples): the stability of every contender in every resample. `complete`
-    says who has a cluster for every sample: a view that has seen only some cannot take a fusion's place.
+    says which have a cluster for every sample: a view that has seen only some cannot replace a fusion.
     """
     alone = [i for i, one in enumerate(found) if one.kind == VIEW]
     means = resampled.mean(axis=1)
@@ -132,7 +132,7 @@ def judge(evidence: Evidence, *, margin: float = MARGIN) -> tuple[str, str]:
         why = "which may be chance" if is_large else "which is little, but hardly chance"
         return UNCLEAR, f"{NOT_KNOWN}: {against}, {why}."
     if e.views_agree is None:
-        unknown = "the views have too few samples in common to tell whether they agree"
+        unknown = "the views have too few samples in common to say whether they agree"
         return UNCLEAR, f"{NOT_KNOWN}: {unknown}; {against}."
     if e.stability <= e.null_stability + margin:
         chance = f"the stability of {e.fused}, {e.stability:.2f}, is no more than without structure"

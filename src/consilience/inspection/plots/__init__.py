@@ -2,7 +2,7 @@
 
 Each takes such data, never a model, and returns Matplotlib Axes: those given as `ax`, in your style, or those
 of a new figure in a light style of ours. Nothing is shown or written; for that there are ``plt.show()`` and
-``ax.figure.savefig(...)``. Colours can be told apart whatever one's colour vision. Matplotlib is needed only
+``ax.figure.savefig(...)``. Colours can be distinguished with any colour vision. Matplotlib is needed only
 when something is drawn: ``pip install 'consilience[plot]'``.
 """
 

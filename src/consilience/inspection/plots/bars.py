@@ -1,4 +1,4 @@
-"""Bars and dots by name: what each view contributed, what each contender is worth."""
+"""Bars and dots by name: what each view contributed, how stable each contender is."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def plot_contributions(summary: ViewSummary, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        Two bars for each view that took part; a view left out is named as such.
+        Two bars for each view that was kept; a view left out is named as such.
 
     Examples
     --------

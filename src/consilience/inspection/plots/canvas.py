@@ -132,13 +132,13 @@ def name_columns(axes: Axes, names: Sequence[object]) -> None:
 
 
 def _cut(name: str) -> str:
-    """Return a name that fits on one slanted line: without the middle if it is long, as ends tell more."""
+    """Return a name that fits on one slanted line: without the middle if it is long, as ends say more."""
     half = (_SLANTED - 1) // 2
     return name if len(name) <= _SLANTED else f"{name[:half].rstrip()}…{name[-half:].lstrip()}"
 
 
 def name_rows(axes: Axes, names: Sequence[object]) -> None:
-    """Put names beside the rows of a map."""
+    """Put names next to the rows of a map."""
     axes.set_yticks(range(len(names)), [shown(name) for name in names])
     axes.tick_params(axis="y", length=0)
 
@@ -163,7 +163,7 @@ def write_cells(axes: Axes, image: Any, texts: NDArray[Any], size: float | str =
 
 
 def colour_bar(axes: Axes, image: Any, label: str) -> None:
-    """Draw the scale of a map beside it."""
+    """Draw the scale of a map next to it."""
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, aspect=25)
     settle(bar.ax)
     bar.set_label(label)

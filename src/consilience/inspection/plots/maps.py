@@ -207,14 +207,14 @@ def plot_sample_conflicts(
         chosen = [] if labels is None else apart(middles, _LEAST_APART * len(cells))
         axes.set_yticks(middles[chosen], [shown(names[i], 12) for i in chosen])
         axes.tick_params(axis="y", length=0)
-        told = "samples" if labels is None else "samples by cluster, then by score"
-        axes.set_ylabel(f"{told}{_blocks(n, len(cells))}")
+        order_text = "samples" if labels is None else "samples by cluster, then by score"
+        axes.set_ylabel(f"{order_text}{_blocks(n, len(cells))}")
         colour_bar(axes, image, "probability that the row is misplaced")
         return axes
 
 
 def _mark_flagged(axes: Axes, flagged: NDArray[np.bool_], count: int) -> None:
-    """Mark the rows that are flagged, if there is room to tell them apart."""
+    """Mark the rows that are flagged, if there is room to distinguish them."""
     rows, columns = np.nonzero(flagged)
     if 0 < len(rows) <= _MOST_MARKED:
         axes.scatter(
@@ -233,7 +233,7 @@ def _mark_flagged(axes: Axes, flagged: NDArray[np.bool_], count: int) -> None:
 def plot_cluster_conflicts(
     conflicts: ClusterConflicts, ax: Axes | None = None, *, show: Literal["scores", "cohesion"] = "scores"
 ) -> Axes:
-    """Draw what each view makes of each cluster: clusters down, views across.
+    """Draw how each view sees each cluster: clusters down, views across.
 
     Parameters
     ----------

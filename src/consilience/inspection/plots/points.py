@@ -34,7 +34,7 @@ def plot_embedding(
     ----------
     points : array-like of shape (n, 2) or (n, d)
         Where the samples are. Of more than two dimensions, such as ``model.embedding_``, the two principal
-        components are drawn; with many clusters a layout of your choice, t-SNE say, shows more.
+        components are drawn; with many clusters a layout of your choice, such as t-SNE, shows more.
     labels : array-like of shape (n,), default=None
         The clusters. Beyond eight, colours come again with another marker.
     values : array-like of shape (n,), default=None
@@ -136,7 +136,7 @@ def _by_value(axes: Axes, where: Floats, values: Floats, name: str, style: dict[
     order = known[np.argsort(values[known], kind="stable")]  # the largest on top
     drawn = axes.scatter(where[order, 0], where[order, 1], c=values[order], cmap="viridis", **style)
     if len(order):
-        drawn.set_alpha(None)  # the scale beside it is not transparent either
+        drawn.set_alpha(None)  # the scale next to it is not transparent either
         colour_bar(axes, drawn, shown(name, 40))
 
 
@@ -171,14 +171,14 @@ def plot_confidence(
     >>> model = DistanceGraphFusion(n_clusters=3, random_state=0).fit(data.views)
     >>> ax = plot_confidence(sample_confidence(model), model.labels_)  # doctest: +SKIP
     """
-    told = {
+    axis_titles = {
         "lowest": "confidence: the lowest of silhouette,\nmargin and agreement of neighbours",
         "silhouette": "silhouette in the embedding",
         "margin": "margin to the next cluster",
         "neighbor_agreement": "share of a sample's weight within its cluster",
     }
-    if measure not in told:
-        raise ValueError(f"measure must be one of {', '.join(map(repr, told))}; got {measure!r}.")
+    if measure not in axis_titles:
+        raise ValueError(f"measure must be one of {', '.join(map(repr, axis_titles))}; got {measure!r}.")
     values = np.asarray(getattr(confidence, measure))
     names, numbers = clusters_of(labels, len(values))
     sizes = np.bincount(numbers, minlength=len(names))
@@ -192,7 +192,7 @@ def plot_confidence(
             -1.03 if measure == "silhouette" and np.nanmin(values, initial=0.0) < 0 else -0.03, 1.03
         )
         axes.set_ylabel("cluster (samples)")
-        axes.set_xlabel(told[measure])
+        axes.set_xlabel(axis_titles[measure])
         return axes
 
 

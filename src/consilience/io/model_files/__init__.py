@@ -1,4 +1,4 @@
-"""Model files and checkpoints: data only, checked on reading, and read alike everywhere.
+"""Model files and checkpoints: data only, checked when they are read, and the same on every machine.
 
 | module | what is there |
 |---|---|
@@ -7,7 +7,7 @@
 | `encoding`, `decoding` | values to JSON, and back |
 | `texts` | values that are kept as text, such as dates |
 
-Which classes a file may hold, these say themselves (`io.stored`). `models.saving` has `save` and `load`.
+Each class says itself whether a file may hold it (`io.stored`). `models.saving` has `save` and `load`.
 """
 
 from .errors import ModelFileError

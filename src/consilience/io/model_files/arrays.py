@@ -30,7 +30,7 @@ DTYPE = re.compile(
 
 @dataclass(frozen=True)
 class ArrayEntry:
-    """What the manifest says of an array.
+    """What the manifest says about an array.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ def is_transposed(array: NDArray[Any]) -> bool:
 
 
 class ArrayWriter:
-    """Writes arrays into an archive, each once however often it is met.
+    """Writes arrays into an archive, each only once, even if several values refer to it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ArrayWriter:
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
-        # The array beside its name: as long as it is held, no other array can have its id.
+        # The array with its name: as long as it is held, no other array can have its id.
         self._written: dict[int, tuple[NDArray[Any], str]] = {}
         self.entries: dict[str, ArrayEntry] = {}
 
@@ -100,7 +100,7 @@ class ArrayWriter:
 
 
 def member(name: str, size: int) -> zipfile.ZipInfo:
-    """Return the head of a member: stored as it is, and the same on every machine and every day."""
+    """Return the header of a member: not compressed, and the same on every machine and every day."""
     info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     info.compress_type, info.file_size = zipfile.ZIP_STORED, size
     info.create_system, info.external_attr = 3, 0o100644 << 16
@@ -112,9 +112,9 @@ def _in_file_names(label: str) -> str:
 
 
 def _pieces(array: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[Any]:
-    """Give the bytes of an array in C order, each piece to be used before the next is asked for.
+    """Give the bytes of an array in C order; use each piece before asking for the next.
 
-    What is in that order already is not copied; all else goes through one buffer.
+    An array that is in that order already is not copied; any other goes through one buffer.
     """
     if array.size == 0:
         return
@@ -137,9 +137,9 @@ def _pieces(array: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[Any]:
 
 
 def read_array(archive: zipfile.ZipFile, name: str, entry: ArrayEntry) -> NDArray[Any]:
-    """Read an array, checking everything that the manifest says of it.
+    """Read an array, checking everything that the manifest says about it.
 
-    Memory is only taken for what the member really holds: its size was compared with the file's before.
+    Memory is only taken for what the member really holds: its size was compared with that of the file before.
     """
     dtype = np.dtype(entry.dtype)
     expected = math.prod(entry.shape) * dtype.itemsize
@@ -193,19 +193,19 @@ def _read_header(file: IO[bytes], name: str) -> _Header:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy's, about headers of Python 2
             shape, fortran, dtype = np.lib.format.read_array_header_1_0(io.BytesIO(read[8:]))
-    except Exception as error:  # whatever a parser says of random bytes
+    except Exception as error:  # any error that a parser raises for random bytes
         raise ModelFileError(f"the array {name} has a header that cannot be read") from error
     if fortran or not DTYPE.fullmatch(dtype.str):
         raise ModelFileError(f"the array {name} is of a kind that models do not hold ({dtype.str})")
     return _Header(shape, dtype, read)
 
 
-def check_entry(name: Any, told: Any) -> ArrayEntry:
-    """Return what the manifest says of an array, or say what is wrong with that."""
+def check_entry(name: Any, entry: Any) -> ArrayEntry:
+    """Return the manifest's description of an array, or say what is wrong with it."""
     wrong = ModelFileError(f"the manifest's description of the array {name!r} is not one")
-    if not isinstance(told, dict) or set(told) != {"shape", "dtype", "bytes", "sha256"}:
+    if not isinstance(entry, dict) or set(entry) != {"shape", "dtype", "bytes", "sha256"}:
         raise wrong
-    shape, dtype, size, sha256 = told["shape"], told["dtype"], told["bytes"], told["sha256"]
+    shape, dtype, size, sha256 = entry["shape"], entry["dtype"], entry["bytes"], entry["sha256"]
     if not isinstance(shape, list) or not all(type(n) is int and 0 <= n < 1 << 48 for n in shape):
         raise wrong
     if not isinstance(dtype, str) or not isinstance(sha256, str) or type(size) is not int or len(shape) > 16:

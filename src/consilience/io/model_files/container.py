@@ -1,4 +1,4 @@
-"""The file: a ZIP archive of a manifest and of arrays, nothing of it compressed."""
+"""The file: a ZIP archive of a manifest and of arrays, without compression."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LARGEST_MANIFEST = 1 << 28  # bytes: sample ids that are no arrays are in it
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: what it calls itself, the version that is written, and the parts of its manifest."""
+    """A kind of file: its name, the version that is written, and the parts of its manifest."""
 
     name: str
     version: int
@@ -44,7 +44,7 @@ MODEL = Kind("consilience model", 1, frozenset({"class", "parameters", "attribut
 
 @contextmanager
 def new_archive(target: Path) -> Iterator[zipfile.ZipFile]:
-    """Give an archive to write into, under another name; put it in place when the block ends well."""
+    """Give an archive to write into, under another name; rename it when the block ends without an error."""
     with put_in_place(target) as scratch, zipfile.ZipFile(scratch, "x", zipfile.ZIP_STORED) as archive:
         yield archive
 
@@ -52,8 +52,8 @@ def new_archive(target: Path) -> Iterator[zipfile.ZipFile]:
 def write_manifest(
     archive: zipfile.ZipFile, content: dict[str, Any], arrays: ArrayWriter, kind: Kind = MODEL
 ) -> None:
-    """Write the manifest, which comes last because it has the digests of all else, and its own digest."""
-    told = {
+    """Write the manifest, which comes last because it has the digests of all arrays, and its own digest."""
+    descriptions = {
         name: {
             "shape": list(entry.shape),
             "dtype": entry.dtype,
@@ -63,7 +63,7 @@ def write_manifest(
         for name, entry in arrays.entries.items()
     }
     about = {"format": kind.name, "format_version": kind.version, "consilience_version": _own_version()}
-    manifest = {**about, **content, "arrays": told}
+    manifest = {**about, **content, "arrays": descriptions}
     data = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
     if len(data) > LARGEST_MANIFEST:
         raise ValueError(
@@ -84,7 +84,7 @@ class ModelFile:
     file : binary file
         The file.
     max_bytes : int or None
-        How large all that it holds may be; None: as much as there is memory.
+        The largest total size of its content; None: the free memory.
     kind : Kind
         What kind of file it should be.
 
@@ -98,10 +98,10 @@ class ModelFile:
         self._archive = _opened(file)
         self._sizes = _sizes(self._archive, os.fstat(file.fileno()).st_size)
         self.manifest = _checked(self._text(MANIFEST), self._text(DIGEST), kind)
-        told = self.manifest["arrays"]
-        if not isinstance(told, dict):
+        descriptions = self.manifest["arrays"]
+        if not isinstance(descriptions, dict):
             raise ModelFileError("the manifest lists no arrays")
-        self._entries = {name: check_entry(name, entry) for name, entry in told.items()}
+        self._entries = {name: check_entry(name, entry) for name, entry in descriptions.items()}
         self._check_members()
         limit = available_bytes() if max_bytes is None else max_bytes
         total = sum(self._sizes.values())
@@ -119,11 +119,11 @@ class ModelFile:
             raise ModelFileError(f"its {name} is {memory_size(self._sizes[name])} large")
         try:
             return self._archive.read(name)
-        except Exception as error:  # zipfile raises a dozen of kinds about damaged archives
+        except Exception as error:  # zipfile raises errors of many kinds about damaged archives
             raise ModelFileError(f"its {name} is damaged: {error}") from error
 
     def _check_members(self) -> None:
-        """Compare the members that there are with those that there should be, before any of them is read."""
+        """Compare the members with those that the manifest lists, before any of them is read."""
         expected: dict[str, ArrayEntry | None] = {MANIFEST: None, DIGEST: None, **self._entries}
         for name in expected:
             if name not in self._sizes:
@@ -160,12 +160,12 @@ class ModelFile:
 def _opened(file: IO[bytes]) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
-    except Exception as error:  # zipfile raises a dozen of kinds about damaged archives
+    except Exception as error:  # zipfile raises errors of many kinds about damaged archives
         raise ModelFileError(f"is not a model file, or it is cut off: {error}") from error
 
 
 def _sizes(archive: zipfile.ZipFile, on_disk: int) -> dict[str, int]:
-    """Return the size of each member, once it is sure that the file really is as large as they say."""
+    """Return the size of each member, after checking that the file really is as large as they say."""
     sizes: dict[str, int] = {}
     for info in archive.infolist():
         if info.filename in sizes:

@@ -1,4 +1,4 @@
-"""From JSON back to values. What a file says is data: no name in it is imported, nothing in it is called."""
+"""From JSON back to values. A file holds only data: no name in it is imported, nothing in it is called."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Decoder:
 
     def __init__(self, array: Callable[[str], NDArray[Any]]) -> None:
         self._read_array = array
-        # Per type of an object: the keys that it has beside "type", and who makes a value of it.
+        # Per type of an object: the keys that it has in addition to "type", and the function that reads it.
         self._by_type: dict[str, tuple[set[str], Callable[[dict[str, Any], str, int], Any]]] = {
             "int": ({"value"}, lambda node, path, depth: _integer(node["value"])),
             "float": ({"value"}, lambda node, path, depth: _FLOATS[node["value"]]),
@@ -77,9 +77,9 @@ class Decoder:
             return read(node, path, depth + 1)
         except ModelFileError:
             raise
-        except Exception as error:  # whatever a constructor says of values that it was not made for
-            told = (str(error).splitlines() or [""])[0].rstrip(".")
-            raise ModelFileError(f"{path} is no {node.get('class', kind)}: {told}") from error
+        except Exception as error:  # any error that a constructor raises for values that do not suit it
+            reason = (str(error).splitlines() or [""])[0].rstrip(".")
+            raise ModelFileError(f"{path} is no {node.get('class', kind)}: {reason}") from error
 
     def mapping(self, nodes: Any, path: str, depth: int = 0) -> dict[str, Any]:
         """Return a dict of values."""
@@ -100,7 +100,7 @@ class Decoder:
         items, shape = self._items(node["items"], path, depth), _shape(node["shape"])
         require(math.prod(shape) == len(items), "its shape and its items differ")
         array = np.empty(len(items), dtype=object)
-        for i, item in enumerate(items):  # one by one: NumPy would make rows of tuples
+        for i, item in enumerate(items):  # one by one: NumPy would turn tuples into rows
             array[i] = item
         return array.reshape(shape)
 
@@ -153,6 +153,6 @@ def _dtype(text: Any) -> np.dtype[Any]:
     return np.dtype(text).newbyteorder("=")
 
 
-def _shape(told: Any) -> tuple[int, ...]:
-    require(isinstance(told, list) and all(type(n) is int and n >= 0 for n in told), "it has no shape")
-    return tuple(told)
+def _shape(sizes: Any) -> tuple[int, ...]:
+    require(isinstance(sizes, list) and all(type(n) is int and n >= 0 for n in sizes), "it has no shape")
+    return tuple(sizes)

@@ -1,4 +1,4 @@
-"""From values to JSON: numbers, text and lists as they are, all else as an object with a type."""
+"""From values to JSON: numbers, text and lists as they are, anything else as an object with a type."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MOST_BITS = 4096  # of an integer
 
 
 class Encoder:
-    """Turns values into what `json` writes; arrays go to an archive on the way.
+    """Turns values into what `json` writes; arrays go to an archive.
 
     Parameters
     ----------
     arrays : ArrayWriter
-        Who takes the arrays.
+        The writer of arrays.
     """
 
     def __init__(self, arrays: ArrayWriter) -> None:
@@ -129,7 +129,7 @@ def _refusal(value: Any, path: str) -> str:
     kind = type(value).__name__
     if callable(value) and not isinstance(value, type(np)):
         return (
-            f"{path} cannot be saved: it is a function or the like ({kind}), and a model file holds nothing "
+            f"{path} cannot be saved: it is a function or similar ({kind}), and a model file holds nothing "
             "that could be run. Fit with a named one, or pickle the model."
         )
     if sparse.issparse(value):

@@ -1,4 +1,4 @@
-"""What is raised about a file that cannot be read as a model."""
+"""The error about a file that cannot be read as a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that are neither numbers nor text, but have one as text: sample ids can be dates, for instance."""
+"""Values that are neither numbers nor text, but can be written as text: sample ids can be dates."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ READERS: Mapping[str, Reader] = {
 
 
 def as_text(value: Any) -> tuple[str, str] | None:
-    """Return the name of a value's type and the value as text; None if it has no place in the table."""
+    """Return the name of a value's type and the value as text; None if the table does not have the type."""
     if type(value) in _TEXTS:
         name, writer, _ = _TEXTS[type(value)]
         return name, writer(value)
-    pandas = sys.modules.get("pandas")  # who holds a timestamp of pandas has loaded it
+    pandas = sys.modules.get("pandas")  # if the value is a timestamp of pandas, it is loaded
     if pandas is not None and type(value) is pandas.Timestamp:
         return "timestamp", value.isoformat()
     return None

@@ -1,11 +1,11 @@
-"""Reading views and labels from files, without ever running what a file holds.
+"""Reading views and labels from files, without ever running anything that a file holds.
 
 ===================================  =======================================================================
 file                                 what is read
 ===================================  =======================================================================
 ``.mat``                             MATLAB 5 to 7.3: a cell array of views, a struct, or several matrices;
-                                     labels beside them
-``.npz``, ``.npy``                   NumPy arrays, SciPy's sparse matrices; labels beside them in an ``.npz``
+                                     labels with them
+``.npz``, ``.npy``                   NumPy arrays, SciPy's sparse matrices; labels with them in an ``.npz``
 ``.csv``, ``.tsv``, ``.txt``         a table of numbers, with or without a header and sample ids
 ``.parquet``                         a table of numbers, with or without sample ids
 ``.mtx``                             a Matrix Market file, sparse or dense

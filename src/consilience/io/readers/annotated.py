@@ -1,7 +1,7 @@
 """AnnData and MuData files, .h5ad and .h5mu: HDF5, read by the packages that define them.
 
-These read arrays, tables and text, and run nothing. What HDF5 itself could be made to do is looked at before:
-links into other files, data kept elsewhere, groups within themselves, and sizes.
+These read arrays, tables and text, and run nothing. Dangerous parts of HDF5 itself are checked before: links
+into other files, data kept elsewhere, groups within themselves, and sizes.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def read_annotated_file(source: Source, use_rep: Any = None, labels_key: str | N
     try:
         _examine(optional("h5py", source.file, what, "h5mu"), source)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about names and formats, to people who made the file
+            warnings.simplefilter("ignore")  # about names and formats, for people who write such files
             data = read(source.path)
     except (FileError, MemoryError):
         raise
-    except Exception as error:  # the libraries pass on what is wrong in errors of many kinds
+    except Exception as error:  # the libraries raise errors of many kinds
         raise FileError(
             f"{source.file}: it is a damaged or cut short .{source.kind} file ({reason(error)})"
         ) from None
@@ -75,7 +75,7 @@ def _labels(data: Any, key: str, file: str) -> Labels:
 
 
 def _examine(h5py: Any, source: Source) -> None:
-    """Refuse what leads out of the file, and what would take more memory than allowed, before it is read."""
+    """Refuse links out of the file, and data that would take more memory than allowed, before it is read."""
     with h5py.File(source.path, "r") as file:
         met: set[int] = set()
         taken, groups = 0, [file]

@@ -32,7 +32,7 @@ def read_npy(source: Source) -> Content:
 def load_npy(source: Source) -> NDArray[Any]:
     """Return the array of a .npy file, mapped into memory if it is large.
 
-    What need not be converted takes no memory then, so that any size is allowed that the file really has.
+    An array that need not be converted takes no memory then, so any size is allowed that the file really has.
     """
     with open(source.path, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -52,7 +52,7 @@ def read_npz(source: Source, id_column: str | None) -> Content:
     if {"format", "shape", "data"} <= set(arrays):
         try:
             matrix = sparse.load_npz(source.path)
-        except Exception as error:  # whatever SciPy makes of parts that do not fit together
+        except Exception as error:  # any error that SciPy raises for parts that do not fit together
             raise FileError(
                 f"{source.file}: it is a damaged sparse matrix ({reason(error)}); save it again"
             ) from None
@@ -112,7 +112,7 @@ def _check_header(stream: IO[bytes], place: str, max_bytes: int, mapped: int = 0
             shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
         else:
             raise ValueError(f"version {version[0]}.{version[1]} of the format is for structured arrays")
-    except Exception as error:  # the header is text from a stranger, parsed as a literal
+    except Exception as error:  # the header is text from an unknown source, parsed as a literal
         raise FileError(f"{place}: its header cannot be read ({reason(error)}); save it again") from None
     if dtype.hasobject:
         raise FileError(
@@ -129,6 +129,6 @@ def _check_header(stream: IO[bytes], place: str, max_bytes: int, mapped: int = 0
 
 def _cut_short(place: str, needed: int, available: int) -> FileError:
     return FileError(
-        f"{place}: it is cut short: {memory_size(needed)} of numbers announced, {memory_size(available)} there; "
-        "get the file again"
+        f"{place}: it is cut short: {memory_size(needed)} of numbers announced, {memory_size(available)} "
+        "there; get the file again"
     )

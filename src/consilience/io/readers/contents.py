@@ -1,4 +1,4 @@
-"""What a file holds once it is read: matrices that are known to be good, and labels and ids beside them."""
+"""What a file holds once it is read: checked matrices, and their labels and ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .errors import FileError, check_size
 
 Labels: TypeAlias = NDArray[Any]
 
-_BLOCK = 1 << 18  # entries looked at together, so that no large temporary is made
+_BLOCK = 1 << 18  # entries checked together, so that no large temporary is made
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Content:
     ids: Labels | None = None
     mask: NDArray[np.bool_] | None = None  # which matrix has seen which sample; None: all have
     container: Any = None  # the AnnData or MuData that the file holds, if it does
-    counted: bool = False  # an index 0, 1, 2, ..., ids only beside files that have a part of it
+    counted: bool = False  # an index 0, 1, 2, ...; these are ids only if other files have a part of them
 
     @property
     def n_samples(self) -> int:
@@ -66,12 +66,12 @@ def checked_matrix(values: Any, place: str, max_bytes: int) -> Any:
     check_form(values, place)
     if sparse.issparse(values):
         values = _checked_sparse(values, place, max_bytes)
-    check_entries(values, place, empty_cells=True)  # whether these are to be borne is known later
+    check_entries(values, place, empty_cells=True)  # whether these are accepted is known later
     return values
 
 
 def check_form(values: Any, place: str) -> None:
-    """Refuse what is not a 2-D array of real numbers; its entries are not looked at."""
+    """Refuse what is not a 2-D array of real numbers; its entries are not checked."""
     kind = values.dtype.kind
     if kind == "c":
         raise FileError(f"{place}: it holds complex numbers; save real and imaginary parts as two views")
@@ -92,14 +92,14 @@ def check_form(values: Any, place: str) -> None:
 
 
 def float_type(dtype: Any) -> np.dtype[Any]:
-    """Return what numbers of a type are kept as: float32 if they are, otherwise float64."""
+    """Return the type in which numbers are kept: float32 if they are of that type, otherwise float64."""
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
 
 
 def _checked_sparse(values: Any, place: str, max_bytes: int) -> Any:
     check_size(8 * (max(values.shape) + 1) + 16 * values.nnz, max_bytes, place)
     try:
-        # An index beyond the shape would be written through: SciPy's own conversions do not look.
+        # An index beyond the shape would write outside the array: SciPy's own conversions do not check.
         if values.format in ("csr", "csc", "bsr"):
             values.check_format(full_check=True)
         return sparse.csr_array(values)
@@ -123,7 +123,7 @@ def check_entries(values: Any, place: str, *, empty_cells: bool) -> None:
 
 @dataclass(frozen=True, eq=False)
 class WrongEntries:
-    """Where the first entry is that must not be, whether infinite or NaN, and how many each column has."""
+    """Where the first wrong entry is, whether it is infinite or NaN, and how many each column has."""
 
     row: int
     column: int
@@ -201,9 +201,9 @@ def tidy_ids(values: Any, place: str, lines: Sequence[int] | None = None) -> Lab
             raise FileError(f"{place}, {what} {numbers[i]}: the sample id is empty; give every sample an id")
         if met.setdefault(text, i) != i:
             raise FileError(
-                f"{place}, {what} {numbers[i]}: the sample id {value_text(text)} stands in {what} "
+                f"{place}, {what} {numbers[i]}: the sample id {value_text(text)} is in {what} "
                 f"{numbers[met[text]]} already; drop the repeated row, or the column if it holds no ids"
             )
-    # Not "007" or "1.0": what cannot be written back as it was stays text.
+    # Not "007" or "1.0": an id that would be written differently as a number stays text.
     whole = all(text.isdecimal() and str(int(text)) == text and len(text) < 19 for text in texts)
     return np.array([int(text) for text in texts]) if whole else np.array(texts)

@@ -17,7 +17,7 @@ class FileError(ValueError):
     Parameters
     ----------
     message : str
-        The line. Whatever could break it or act on a terminal (a file may be named anything) is escaped.
+        The line. Characters that could break it or act on a terminal (a file may have any name) are escaped.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def _escaped(character: str) -> str:
 
 
 def check_size(needed: int, max_bytes: int, place: str, what: str = "would take") -> None:
-    """Refuse what would take more memory than allowed, before it is taken."""
+    """Refuse data that would take more memory than allowed, before the memory is taken."""
     if needed > max_bytes:
         raise FileError(
             Advice(
@@ -62,6 +62,6 @@ def optional(module: str, file: str, what: str, extra: str = "files") -> Any:
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of a foreign error, for the end of a message."""
+    """Return the first line of another library's error, for the end of a message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -16,7 +16,7 @@ from ...run.advice import Advice
 from ...words import listed, memory_size
 from .errors import BYTES_ALLOWED, FileError, check_size
 
-MAX_BYTES = 8 * 2**30  # what a file may take unless the caller says otherwise
+MAX_BYTES = 8 * 2**30  # the largest size of a file by default
 KINDS = {
     ".csv": "text",
     ".tsv": "text",
@@ -30,7 +30,7 @@ KINDS = {
     ".h5mu": "h5mu",
     ".zarr": "zarr",
 }
-ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # what tells a Zarr array or group from any other folder
+ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # a folder with one of these is a Zarr array or group
 PACKED = ("text", "mtx")  # kinds that may be packed with gzip
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -72,7 +72,7 @@ _WANTED = {
 class Source:
     """A file that exists, may be read, is not too large and has the content that its name promises.
 
-    Of a Zarr array, a folder, only that it is one.
+    Of a Zarr array, which is a folder, only the form of the folder is checked.
     """
 
     path: Path
@@ -90,7 +90,7 @@ class Source:
 
     @property
     def hdf5(self) -> bool:
-        """Whether it is HDF5, as MATLAB 7.3 writes it (with 512 bytes of its own in front)."""
+        """Whether it is HDF5, as MATLAB 7.3 writes it (after 512 bytes of its own)."""
         return HDF5 in (self.head[:8], self.head[512:520])
 
     def open(self) -> IO[bytes]:
@@ -224,7 +224,7 @@ def _unpacked_head(path: Path, file: str, head: bytes) -> bytes:
 
 
 def content_of(head: bytes) -> str | None:
-    """Say what a file is by its first bytes, or None for text and whatever is unknown."""
+    """Say what a file is by its first bytes, or None for text and unknown content."""
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return _PICKLE
     if head[512:520] == HDF5:

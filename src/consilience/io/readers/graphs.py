@@ -59,7 +59,7 @@ def read_graph(
     Raises
     ------
     FileError
-        If the file cannot be read: one line with the place and a remedy.
+        If the file cannot be read: one line that says where the problem is and how to solve it.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def named_graphs(
     directed: bool | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> list[NamedGraph]:
-    """Read several graphs, each with its kind; their views are named by the files, as none is named yet."""
+    """Read several graphs, each with its kind; their views get the names of the files, each name once."""
     names, found = list(taken), []
     for path, kind in paths:
         graph = read_graph(path, kind=kind, directed=directed, max_bytes=max_bytes)
@@ -207,7 +207,7 @@ def named_graphs(
 
 
 def with_graphs(views: Views | None, graphs: list[NamedGraph]) -> Views:
-    """Put graphs beside the views of tables.
+    """Add graphs to the views of tables.
 
     The samples are those of the tables: a node that is none of them is left out, with a warning, and a
     sample that is no node is one that the graph has not seen. Without tables the samples are the nodes of all
@@ -275,14 +275,14 @@ def _placed(one: NamedGraph, labels: Any, n: int, alone: bool) -> tuple[Any, Any
     seen[place[place >= 0]] = True
     if not seen.any():
         raise FileError(
-            f"{one.file}: none of its nodes is a sample of the tables: it has {value_text(str(graph.nodes[0]))} "
-            f"and so on, they have {value_text(str(labels[0]))}"
+            f"{one.file}: none of its nodes is a sample of the tables: it has "
+            f"{value_text(str(graph.nodes[0]))} and so on, they have {value_text(str(labels[0]))}"
         )
     if not alone and (place < 0).any():
-        strangers = graph.nodes[place < 0]
+        unknown = graph.nodes[place < 0]
         warn(
-            f"{one.file}: {len(strangers)} of {graph.n_nodes} nodes are no samples of the tables, such as "
-            f"{value_text(str(strangers[0]))}; they are left out"
+            f"{one.file}: {len(unknown)} of {graph.n_nodes} nodes are no samples of the tables, such as "
+            f"{value_text(str(unknown[0]))}; they are left out"
         )
     entries = graph.matrix.tocoo()
     row, column = place[entries.row], place[entries.col]

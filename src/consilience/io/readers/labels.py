@@ -34,7 +34,7 @@ def read_labels(
     path : path
         A ``.csv``, ``.tsv`` or ``.txt`` file (or packed: ``.csv.gz``) with a column of labels, or a column
         of ids and one of labels; a ``.npy`` file; a ``.npz`` or ``.mat`` file with a variable named ``y``,
-        ``labels``, ``gt`` or the like, or with a single vector.
+        ``labels``, ``gt`` or similar, or with a single vector.
     id_column : str, optional
         Column, or variable, that holds the sample ids.
     sample_ids : iterable, optional
@@ -130,7 +130,7 @@ def _from_variables(source: Source, id_column: str | None) -> tuple[Labels, Labe
 def _from_text(
     source: Source, id_column: str | None, wanted: list[str] | None
 ) -> tuple[Labels, Labels | None]:
-    # A space is a delimiter in .txt files only: elsewhere it stands within names such as "New York".
+    # A space is a delimiter in .txt files only: elsewhere it can be part of names such as "New York".
     spaced = source.path.name.lower().removesuffix(".gz").endswith(".txt")
     rows = [
         (line, [cell.strip() for cell in row])
@@ -158,7 +158,7 @@ def _from_text(
         and header[id_at].lower() in INDEX_NAMES
         and ids == [str(i) for i in range(len(ids))]
     ):
-        return labels, None  # an index that only counts
+        return labels, None  # an index that is only 0, 1, 2, ...
     return labels, tidy_ids(ids, source.file, [line for line, _ in rows])
 
 
@@ -173,7 +173,7 @@ def _text_labels(column: list[Row] | list[tuple[int, str]], file: str) -> Labels
 
 
 def _header(rows: list[Row], id_column: str | None, wanted: list[str] | None, file: str) -> list[str] | None:
-    """Take the first row off if it names the columns, and return it."""
+    """Remove the first row if it names the columns, and return it."""
     line, first = rows[0]
     below = [row for _, row in rows[1:]]
     if id_column is not None and id_column not in first:
@@ -184,7 +184,7 @@ def _header(rows: list[Row], id_column: str | None, wanted: list[str] | None, fi
         is_header = True
     last = [row[-1] for row in below]
     if any(bare(cell) in HEADINGS for cell in first) and first[-1] not in last:
-        is_header = True  # a class may be called "y" too, but then it comes again
+        is_header = True  # a class may be called "y" too, but then it occurs again
     if below and not is_number(first[-1]) and all(map(is_number, last)):
         is_header = True
     if wanted is not None and len(first) == 1 and len(below) == len(wanted):

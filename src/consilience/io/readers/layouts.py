@@ -1,4 +1,4 @@
-"""The layouts that files with several variables come in: which variables are the views, and which way up."""
+"""Layouts of files with several variables: which variables are the views, and whether samples are rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NUMBERED = re.compile(r"(x|fea|view|data|v|feature|features)_?(\d+)", re.IGNORE
 @dataclass(frozen=True)
 class _Candidate:
     name: str
-    variable: str  # where it stands in the file
+    variable: str  # where it is in the file
     values: Any
 
 
@@ -41,7 +41,7 @@ def find_content(variables: Variables, source: Source, id_column: str | None) ->
     """Find views, labels and ids among the variables of a file.
 
     In a .npz file samples are rows and every 2-D array is a view. A .mat file may hold samples as columns,
-    and other matrices beside the views.
+    and other matrices next to the views.
     """
     loose = source.kind == "mat"
     variables = opened(variables)
@@ -77,7 +77,7 @@ def find_content(variables: Variables, source: Source, id_column: str | None) ->
 
 
 def _check_refused(variables: Variables, file: str) -> None:
-    """Refuse what is no data where a view would be; elsewhere it does no harm."""
+    """Refuse a variable without data where a view would be; elsewhere it does no harm."""
     for name, value in variables.items():
         is_view = bare(name) in CONTAINERS or _NUMBERED.fullmatch(name)
         cells = {f"{name}{{{i}}}": cell for i, cell in enumerate(value, 1)} if isinstance(value, list) else {}
@@ -89,7 +89,7 @@ def _check_refused(variables: Variables, file: str) -> None:
 
 
 def opened(variables: Variables) -> Variables:
-    """Return the fields of a struct beside the other variables, if only it can hold the views."""
+    """Return the fields of a struct together with the other variables, if only it can hold the views."""
     holds = [name for name, value in variables.items() if bare(name) not in LABEL_NAMES and _has_table(value)]
     if len(holds) != 1 or not isinstance(variables[holds[0]], dict):
         return variables
@@ -183,9 +183,9 @@ def _described(item: tuple[str, Any]) -> str:
 def _orientation(
     shapes: Sequence[tuple[int, int]], lengths: Collection[int], loose: bool
 ) -> list[bool] | None:
-    """Say which matrices to turn so that samples are rows; None if they have no dimension in common.
+    """Say which matrices to transpose so that samples are rows; None if they have no dimension in common.
 
-    The number of labels decides, then what all matrices share; rows go before columns.
+    The number of labels decides, then the dimension that all matrices share; rows come before columns.
     """
     upright, turned = [False] * len(shapes), [True] * len(shapes)
     rows, columns = {r for r, _ in shapes}, {c for _, c in shapes}

@@ -21,7 +21,7 @@ from .contents import Content, Matrix, checked_matrix
 from .errors import FileError, check_size, reason
 from .formats import Source
 
-_WORDS = (  # what may stand in the first line, word by word
+_WORDS = (  # the words allowed in the first line, in order
     ("%%matrixmarket",),
     ("matrix",),
     ("coordinate", "array"),
@@ -72,10 +72,10 @@ def _read_header(stream: Any, source: Source) -> _Header:
     words = stream.readline().lower().split()
     wrong = [word for word, known in zip(words, _WORDS, strict=False) if word not in known]
     if wrong or len(words) != len(_WORDS):
-        said = (
+        problem = (
             f"{value_text(wrong[0])} is unknown" if wrong else f"{len(words)} words instead of {len(_WORDS)}"
         )
-        raise FileError(f"{source.file}, line 1: the header is damaged ({said}); get the file again")
+        raise FileError(f"{source.file}, line 1: the header is damaged ({problem}); get the file again")
     if words[3] == "complex":
         raise FileError(
             f"{source.file}: it holds complex numbers; save real and imaginary parts as two views"
@@ -105,7 +105,7 @@ def _read_header(stream: Any, source: Source) -> _Header:
 
 def _numbers(stream: Any, most: int) -> NDArray[np.float64]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy warns of blank lines, and if there is no number at all
+        warnings.simplefilter("ignore")  # NumPy warns about blank lines, and if there is no number at all
         return np.loadtxt(stream, comments="%", ndmin=2, max_rows=most)
 
 

@@ -11,7 +11,7 @@ from .variables import Variables
 
 
 def read_mat(source: Source, id_column: str | None) -> Content:
-    """Read the views, and the labels beside them, of a MATLAB file."""
+    """Read the views of a MATLAB file, and their labels."""
     return find_content(load_mat(source), source, id_column)
 
 

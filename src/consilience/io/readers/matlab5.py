@@ -2,10 +2,10 @@
 
 SciPy's reader is faster to call, but it trusts the file: one changed byte in the type of an element, or in
 the size of a cell array, can end the whole process. Here such a byte is an error like any other. A test
-holds the two readers equal on good files.
+checks that the two readers give the same for good files.
 
 A file is a header of 128 bytes and a row of elements, each with a tag (type, number of bytes) and padded to
-8 bytes. An element of type `_MATRIX` is itself a row of elements: flags, dimensions, name, then the content.
+8 bytes. An element of type `_MATRIX` is a row of elements again: flags, dimensions, name, then the content.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CELL, _STRUCT, _OBJECT, _CHAR, _SPARSE, _FUNCTION, _OPAQUE = 1, 2, 3, 4, 5, 16,
 _NUMERIC = range(6, 16)
 _COMPLEX = 0x08
 _DEEPEST = 32  # cells within cells
-_OBJECTS = "an object of a MATLAB class (a table, a string array or the like)"
+_OBJECTS = "an object of a MATLAB class (a table, a string array or similar)"
 
 
 class _Damage(Exception):
@@ -64,13 +64,13 @@ def load_mat5(source: Source) -> Variables:
                 raise FileError(
                     f"{source.file}: it is a damaged MATLAB file ({reason(error)}); get it again"
                 ) from None
-            if name:  # what has no name is MATLAB's own
+            if name:  # elements without a name are for MATLAB itself
                 variables[name] = value
     return variables
 
 
 def _unpacked(packed: bytes, order: str, source: Source, taken: int) -> tuple[int, bytes]:
-    """Unpack an element to the size that it announces, if that is allowed, and not a byte further."""
+    """Unpack an element to the size that it announces, if that is allowed, and not a byte more."""
     stream = zlib.decompressobj()
     tag = stream.decompress(packed, 8)
     if len(tag) < 8:

@@ -1,6 +1,6 @@
 """MATLAB 7.3 files: HDF5 with conventions of its own, read by h5py.
 
-Matrices are stored transposed, cell arrays as references to what is elsewhere in the file, sparse matrices
+Matrices are stored transposed, cell arrays as references to other places in the file, sparse matrices
 as groups of `data`, `ir` and `jc`, structs as groups of fields.
 """
 
@@ -15,7 +15,7 @@ from .errors import FileError, check_size, optional, reason
 from .formats import Source
 from .variables import Refused, Variables
 
-_DEEPEST = 12  # cells within cells: references may go round in circles
+_DEEPEST = 12  # cells within cells: references may form a circle
 
 
 def load_hdf5(source: Source) -> Variables:
@@ -26,19 +26,19 @@ def load_hdf5(source: Source) -> Variables:
             return _Reader(h5py, file, source).fields(file, 0)
     except FileError:
         raise
-    except Exception as error:  # h5py passes on what the C library says, in errors of many kinds
+    except Exception as error:  # h5py passes on errors of the C library, which are of many kinds
         raise FileError(f"{source.file}: it is a damaged or cut short HDF5 file ({reason(error)})") from None
 
 
 class _Reader:
-    """Turns the objects of one file into plain values, and counts what they take."""
+    """Turns the objects of one file into plain values, and counts the memory that they take."""
 
     def __init__(self, h5py: Any, file: Any, source: Source) -> None:
         self.h5py, self.file, self.source = h5py, file, source
         self.taken = 0
 
     def fields(self, group: Any, depth: int) -> Variables:
-        """Return the variables in a group, without what MATLAB keeps for itself (#refs#, #subsystem#)."""
+        """Return the variables in a group, without those for MATLAB itself (#refs#, #subsystem#)."""
         return {name: self._member(group, name, depth) for name in group if not name.startswith("#")}
 
     def _member(self, group: Any, name: str, depth: int) -> Any:
@@ -48,7 +48,7 @@ class _Reader:
         return self.value(group[name], name, depth)
 
     def value(self, item: Any, name: str, depth: int) -> Any:
-        """Return what a dataset or group stands for."""
+        """Return the value of a dataset or group."""
         if depth > _DEEPEST:
             raise FileError(f"{self.source.file}, variable {name}: cells are nested too deeply; flatten them")
         matlab_class = _text(item.attrs.get("MATLAB_class", b""))
@@ -107,7 +107,7 @@ class _Reader:
         place = f"{self.source.file}, variable {name}"
         n_rows = int(group.attrs["MATLAB_sparse"])
         check_size(8 * n_rows, self.source.max_bytes, place)
-        if "data" not in group:  # no entry but zero
+        if "data" not in group:  # all entries are zero
             return sparse.csc_array((n_rows, group["jc"].shape[0] - 1))
         parts = [self._member(group, part, 0) for part in ("data", "ir", "jc")]
         if any(not isinstance(part, np.ndarray) for part in parts):

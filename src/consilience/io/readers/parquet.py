@@ -20,7 +20,7 @@ from .room import room_for
 from .tables import ID_NAMES
 from .text import repeated
 
-COLUMNS, ROWS = 16, 1 << 13  # that are read, and written, at a time
+COLUMNS, ROWS = 16, 1 << 13  # how many are read, and written, at a time
 
 
 def read_parquet(source: Source, id_column: str | None, empty_cells: bool = False) -> Content:
@@ -33,7 +33,7 @@ def read_parquet(source: Source, id_column: str | None, empty_cells: bool = Fals
             return _Columns(file, types, source).content(id_column, empty_cells)
     except (FileError, MemoryError):
         raise
-    except Exception as error:  # Arrow passes on what the C++ library says
+    except Exception as error:  # Arrow passes on errors of the C++ library
         raise FileError(
             f"{source.file}: it is a damaged or cut short Parquet file ({reason(error)}); get it again"
         ) from None
@@ -116,7 +116,7 @@ class _Columns:
                 some = names[first : first + COLUMNS]
                 table = self.parquet.read_row_group(group, columns=some)
                 columns = [(at[name], self._numbers(table.column(name))) for name in some]
-                for i in range(start, stop, ROWS):  # in blocks, or each entry would take a way to memory
+                for i in range(start, stop, ROWS):  # in blocks: with far fewer accesses to memory
                     for j, column in columns:
                         values[i : min(i + ROWS, stop), j] = column[i - start : i - start + ROWS]
             start = stop
@@ -167,7 +167,7 @@ def _pandas_index(schema: Any) -> list[str]:
 
 
 def _range_index(schema: Any, n_rows: int) -> tuple[NDArray[np.int64] | None, bool]:
-    """Return the ids in an index that is a range, or say that it only counts 0, 1, 2, ..."""
+    """Return the ids in an index that is a range, or say that it is only 0, 1, 2, ..."""
     for index in _pandas(schema, "index_columns"):
         if isinstance(index, dict) and index.get("kind") == "range":
             bounds: list[Any] = [index.get(part) for part in ("start", "stop", "step")]
@@ -184,8 +184,8 @@ def _pandas_categories(schema: Any) -> dict[str, bool]:
     found = {}
     for column in _pandas(schema, "columns"):
         if isinstance(column, dict) and column.get("pandas_type") == "categorical":
-            told = column.get("metadata")
-            found[str(column.get("field_name"))] = isinstance(told, dict) and told.get("ordered") is True
+            about = column.get("metadata")
+            found[str(column.get("field_name"))] = isinstance(about, dict) and about.get("ordered") is True
     return found
 
 

@@ -43,7 +43,7 @@ class ReadViews:
     views : Views
         The views, with sample ids and names of features where the files have them.
     labels : ndarray of shape (n_samples,) or None
-        Labels that a file holds beside the views: whole numbers or text, as they are there.
+        Labels that a file holds with the views: whole numbers or text, as they are there.
     sources : tuple of str
         Which file, and which variable in it, each view came from.
     container : AnnData, MuData or None
@@ -68,9 +68,9 @@ def read_views(
 ) -> ReadViews:
     r"""Read the views of one set of samples from one file, or from one file per view.
 
-    Known are ``.mat`` (MATLAB 5 to 7.3), ``.npz``, ``.npy``, ``.csv``, ``.tsv``, ``.txt``, ``.parquet``,
-    ``.mtx``, ``.h5ad``, ``.h5mu`` and ``.zarr``, text also with ``.gz``. Nothing that a file holds is ever
-    executed, and no pickle is opened.
+    The formats are ``.mat`` (MATLAB 5 to 7.3), ``.npz``, ``.npy``, ``.csv``, ``.tsv``, ``.txt``,
+    ``.parquet``, ``.mtx``, ``.h5ad``, ``.h5mu`` and ``.zarr``, text also with ``.gz``. Nothing that a file
+    holds is ever executed, and no pickle is opened.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def read_views(
         What to do with ids that not all files have. "outer": keep them, those of the first file first; the
         views of a file have not seen the samples that it lacks. "inner": keep those that all files have.
     empty_cells : bool or sequence of bool, default=False
-        Whether single cells may be empty, in all files or in each: for metrics that bear it. In tables with
+        Whether single cells may be empty, in all files or in each: for metrics that accept it. In tables with
         columns of words they may be in any case.
 
     Returns
@@ -104,7 +104,8 @@ def read_views(
     Raises
     ------
     FileError
-        If a file cannot be read, or the files do not fit together: one line with the place and a remedy.
+        If a file cannot be read, or the files do not fit together: one line that says where the problem is
+        and how to solve it.
 
     Notes
     -----
@@ -145,9 +146,9 @@ def read_views(
         raise FileError(f"{repeats[0]}: this file is given more than once; name each file once")
     files = [examine(path, max_bytes) for path in given]
     _check_options(files, use_rep, labels_key)
-    bearing = _one_for_each(empty_cells, len(files))
+    allowed = _one_for_each(empty_cells, len(files))
     contents = [
-        _read(file, id_column, use_rep, labels_key, bears) for file, bears in zip(files, bearing, strict=True)
+        _read(file, id_column, use_rep, labels_key, allow) for file, allow in zip(files, allowed, strict=True)
     ]
     if id_column is not None and all(content.ids is None for content in contents):
         raise FileError(
@@ -261,7 +262,8 @@ def _common_labels(contents: list[Content], views: Views) -> Labels | None:
     missing = [key for key in wanted if key not in merged]
     if missing:
         warn(
-            f"{len(missing)} samples have no label ({value_text(str(missing[0]))}, ...): the labels are left aside"
+            f"{len(missing)} samples have no label ({value_text(str(missing[0]))}, ...): "
+            "the labels are not used"
         )
         return None
     return np.array([merged[key] for key in wanted], dtype=labelled[0][1].dtype)

@@ -1,4 +1,4 @@
-"""Room for the numbers of a file that cannot be mapped: in memory, or on disk if that is too small."""
+"""Space for the numbers of a file that cannot be mapped: in memory, or on disk if memory is too small."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ logger = logging.getLogger(__name__)
 
 
 def room_for(shape: tuple[int, int], dtype: Any, file: str) -> NDArray[Any]:
-    """Return an array to be filled with what a file holds.
+    """Return an array to be filled with the numbers of a file.
 
-    In memory, unless it would take more than half of what is free, or of the limit that is set: then in a
-    temporary file without a name, mapped, which is gone as soon as nobody has the array any more, however the
-    process ends.
+    In memory, unless it would take more than half of the free memory, or of the limit that is set: then in a
+    mapped temporary file without a name. It is gone as soon as nothing holds the array any more, even if the
+    process crashes.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def room_for(shape: tuple[int, int], dtype: Any, file: str) -> NDArray[Any]:
     dtype : dtype
         Of the array.
     file : str
-        Whose numbers these are, for messages.
+        The file that holds the numbers, for messages.
     """
     n_bytes = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
     known = [amount for amount in (memory.available_bytes(), get_config().memory_limit) if amount is not None]
@@ -42,12 +42,12 @@ def room_for(shape: tuple[int, int], dtype: Any, file: str) -> NDArray[Any]:
     logger.info("%s: its %s go to a temporary file in %s", file, memory_size(n_bytes), folder)
     try:
         with tempfile.TemporaryFile(dir=folder) as room:
-            if hasattr(os, "posix_fallocate"):  # a disk that is full must be told now, not in a crash later
+            if hasattr(os, "posix_fallocate"):  # a full disk must be reported now, not by a crash later
                 os.posix_fallocate(room.fileno(), 0, n_bytes)
             return np.memmap(room, dtype=dtype, mode="w+", shape=shape)
     except OSError as error:
         raise FileError(
-            f"{file}: it takes {memory_size(n_bytes)}, more than half of the memory there is for it, and there "
-            f"is no room in {folder} either ({error.strerror or reason(error)}); name a folder on a "
+            f"{file}: it takes {memory_size(n_bytes)}, more than half of the memory there is for it, and "
+            f"there is no room in {folder} either ({error.strerror or reason(error)}); name a folder on a "
             "larger disk with TMPDIR"
         ) from None

@@ -1,4 +1,4 @@
-"""Text files as tables: header, sample ids, columns of numbers and of words, the exact place of a slip."""
+"""Text files as tables: header, sample ids, columns of numbers and of words, the exact place of an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .text import Row, Rows, is_missing, is_number, repeated
 
 INDEX_NAMES = frozenset(("", "unnamed: 0"))  # how pandas writes an index without a name
 ID_NAMES = INDEX_NAMES | {"id", "ids", "sample_id", "sample_ids", "sampleid"}
-LOOK_AHEAD = 100  # rows looked at to tell ids from numbers
+LOOK_AHEAD = 100  # rows examined to distinguish ids from numbers
 
 
 def read_text(source: Source, id_column: str | None, empty_cells: bool = False) -> Content:
@@ -44,7 +44,7 @@ def read_text(source: Source, id_column: str | None, empty_cells: bool = False) 
 
 
 def take_header(head: list[Row], id_column: str | None, file: str) -> list[str] | None:
-    """Take the first row off if it names the columns, and return the names."""
+    """Remove the first row if it names the columns, and return the names."""
     if not head:
         raise FileError(f"{file}: there is no row of data in it; save the file again")
     line, first = head[0][0], [cell.strip() for cell in head[0][1]]
@@ -59,7 +59,7 @@ def take_header(head: list[Row], id_column: str | None, file: str) -> list[str] 
             )
         )
     del head[0]
-    if head and len(head[0][1]) == len(first) + 1:  # R leaves the place above the row names out
+    if head and len(head[0][1]) == len(first) + 1:  # R writes nothing above the row names
         first = ["", *first]
     if twice := repeated(first):
         raise FileError(
@@ -71,13 +71,13 @@ def take_header(head: list[Row], id_column: str | None, file: str) -> list[str] 
 def _names_columns(first: list[str]) -> bool:
     names = first[1:] or first
     if len(first) > 2 and [str(i) for i in range(len(first))] == first:
-        return True  # pandas names the columns 0, 1, 2, ... if nobody else does
+        return True  # pandas names the columns 0, 1, 2, ... if they have no names
     if first[0].lower() in ID_NAMES and len(first) > 1:
         # Before numbers, a blank is a missing value unless the numbers can be names.
         return first[0] != "" or all(not is_number(name) or name.isdecimal() for name in names)
     cells = [cell for cell in names if not is_missing(cell)]
     words = sum(not is_number(cell) for cell in cells)
-    # One word among numbers is a slip in a row of data, not the name of a column.
+    # One word among numbers is a mistake in a row of data, not the name of a column.
     return words > 0 and 2 * words >= len(cells)
 
 
@@ -89,10 +89,10 @@ class _Cells:
     ) -> None:
         self.source, self.file, self.header = rows.source, rows.file, header
         self.decimal_comma = rows.delimiter == ";"
-        self.mark = ""  # the decimal mark, once one was met
+        self.mark = ""  # the decimal mark, once one was found
         self.width = len(header) if header is not None else len(head[0][1])
         self.id_at = self._find_ids(head, id_column)
-        self.columns = [j for j in range(self.width) if j != self.id_at]  # where each column stood
+        self.columns = [j for j in range(self.width) if j != self.id_at]  # where each column was
         self.words_at = self._find_words(head)
         self.numbers_at = [j for j in self.columns if j not in self.words_at]
         self.empty_cells = empty_cells or bool(self.words_at)
@@ -107,9 +107,9 @@ class _Cells:
         return 0 if self.width > 1 and 2 * words > len(cells) else None
 
     def _find_words(self, head: list[Row]) -> list[int]:
-        """Return the columns of words: as far as we look ahead they hold no number, but something."""
+        """Return the columns of words: in the first rows they hold no number, but are not all empty."""
         if self.header is None:
-            return []  # without names of columns, a word is taken for a slip
+            return []  # without names of columns, a word is taken for a mistake
         found = []
         for j in self.columns:
             cells = [row[j] for _, row in head if len(row) > j and not is_missing(row[j])]
@@ -136,7 +136,7 @@ class _Cells:
         return self._content(numbers, lines, ids, words)
 
     def _as_numbers(self, line: int, row: list[str]) -> list[float]:
-        """Return the numbers of a row, NaN for cells that are empty and may be."""
+        """Return the numbers of a row, NaN for cells that are empty where that is allowed."""
         cells = [row[j] for j in self.numbers_at]
         if self.decimal_comma:
             cells = self._with_points(line, cells)
@@ -146,7 +146,7 @@ class _Cells:
             values = [
                 math.nan if is_missing(cell) else self._number(line, cells, j) for j, cell in enumerate(cells)
             ]
-        if "_" in "".join(cells):  # Python takes 1_000 for a number, nobody else does
+        if "_" in "".join(cells):  # only Python takes 1_000 for a number
             raise self._wrong(line, cells)
         if not all(map(math.isfinite, values)):
             unseen = all(is_missing(row[j]) for j in self.columns)
@@ -197,7 +197,7 @@ class _Cells:
         return values, Encoding(kinds, tuple(known))  # type: ignore[arg-type]
 
     def _only_counts(self, ids: list[str]) -> bool:
-        """Say whether the ids are an index without a name that only counts."""
+        """Say whether the ids are an index without a name that is only 0, 1, 2, ..."""
         if self.id_at is None or self.header is None or self.header[self.id_at].lower() not in INDEX_NAMES:
             return False
         return ids == [str(i) for i in range(len(ids))]
@@ -213,8 +213,8 @@ class _Cells:
             other = "." if self.mark == "," else ","
             if other in cell and is_number(cell):
                 raise FileError(
-                    f"{self.file}, line {line}, {self._column(j)}: {value_text(cell)} has another decimal mark "
-                    f"than the numbers before it ({self.mark!r}); use one of them throughout"
+                    f"{self.file}, line {line}, {self._column(j)}: {value_text(cell)} has another decimal "
+                    f"mark than the numbers before it ({self.mark!r}); use only one of them"
                 )
         return [cell.replace(",", ".") for cell in row] if self.mark == "," else row
 
@@ -237,7 +237,7 @@ class _Cells:
             )
             return FileError(
                 f"{place}: the value is missing{text}{last}; fill it in, drop the row or column, or use "
-                "metric gower, which bears empty cells"
+                "metric gower, which accepts empty cells"
             )
         if is_number(cell) and "," in cell:
             return FileError(

@@ -20,7 +20,7 @@ Row: TypeAlias = tuple[int, list[str]]  # number of the line where it starts, an
 
 # In order of preference: "1,5;2,5" is equally regular when it is cut at commas.
 DELIMITERS = ("\t", ";", "|", ",", " ")
-SAMPLE = 30  # lines looked at to find the delimiter
+SAMPLE = 30  # lines examined to find the delimiter
 _NUMBER = re.compile(
     r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE
 )
@@ -28,7 +28,7 @@ _MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "#n/a"))
 
 
 def is_missing(cell: str) -> bool:
-    """Say whether a cell stands for a value that is not there."""
+    """Say whether a cell stands for a missing value."""
     return cell.strip().lower() in _MISSING
 
 
@@ -159,5 +159,5 @@ def _best_delimiter(sample: list[str], delimiters: tuple[str, ...]) -> str:
 
 
 def repeated(names: list[str]) -> str:
-    """Return the names that occur more than once, as they stand in messages."""
+    """Return the names that occur more than once, as text for messages."""
     return ", ".join(value_text(name) for name, count in Counter(names).items() if count > 1 and name)

@@ -25,13 +25,13 @@ ID_NAMES = frozenset("id ids sampleid sampleids samplename samplenames".split())
 
 @dataclass(frozen=True)
 class Refused:
-    """A variable that is no data: a function, an object of a class, something in another file."""
+    """A variable that holds no data: a function, an object of a class, something in another file."""
 
     what: str
 
 
 def bare(name: str) -> str:
-    """Return a name without what people write differently.
+    """Return a name in lower case, without the signs that people write differently.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def bare(name: str) -> str:
 
 
 def is_matrix(value: Any) -> bool:
-    """Say whether this is an array or sparse matrix, of whatever shape and type."""
+    """Say whether this is an array or sparse matrix, of any shape and type."""
     return isinstance(value, np.ndarray) or bool(sparse.issparse(value))
 
 
@@ -66,7 +66,7 @@ def label_vectors(variables: Variables, file: str) -> dict[str, NDArray[Any]]:
 
 
 def without_labels(variables: Variables) -> Variables:
-    """Return the variables that are not named like labels; a table Y beside a table X is a second view."""
+    """Return the variables that are not named like labels; a table Y next to a table X is a second view."""
     rest = {name: value for name, value in variables.items() if bare(name) not in LABEL_NAMES}
     tables = [name for name, value in rest.items() if is_table(value)]
     for name, value in variables.items():

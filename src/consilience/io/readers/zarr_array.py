@@ -1,7 +1,8 @@
 """Zarr arrays, format 2 or 3, in a folder: read chunk by chunk.
 
 What Zarr calls codecs are programs that are chosen by name. One of them opens pickles, others may come with
-any package; so only those that are known to unpack numbers are let through, before Zarr opens anything.
+any package; so only those that are known to unpack numbers are allowed. This is checked before Zarr opens
+anything.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ def _read(array: Any, source: Source) -> Any:
     for shape in ((n, d), chunk):
         check_size(shape[0] * shape[1] * dtype.itemsize, source.max_bytes, source.file, "unpacks to")
     values = room_for((n, d), dtype, source.file)
-    step = chunk[0] * max(1, BLOCK // (chunk[0] * d))  # whole chunks: a part takes as long
+    step = chunk[0] * max(1, BLOCK // (chunk[0] * d))  # whole chunks: a part of one takes as long
     for start in range(0, n, step):
         values[start : start + step] = array[start : start + step]
     return values
 
 
 def _described(source: Source) -> tuple[int, dict[str, Any]]:
-    """Return the version of the format, and what the array says of itself."""
+    """Return the version of the format, and the array's description of itself."""
     name = next(name for name in ZARR_FILES if (source.path / name).is_file())
     try:
         about = json.loads((source.path / name).read_text(encoding="utf-8"))
@@ -91,8 +92,8 @@ def _check_codecs(about: dict[str, Any], file: str) -> None:
             name = one.get("name", one.get("id")) if isinstance(one, dict) else one
             if name not in _CODECS:
                 raise FileError(
-                    f"{file}: it is packed by {value_text(name)}, which is not known to be harmless; save it with "
-                    "a common codec, such as zstd"
+                    f"{file}: it is packed by {value_text(name)}, which is not known to be harmless; save it "
+                    "with a common codec, such as zstd"
                 )
             inner = one.get("configuration") if isinstance(one, dict) else None
             if isinstance(inner, dict):

@@ -21,7 +21,8 @@ from ...stages.embed import SpectralEmbedding, spectral_embedding
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .labelling import label_rows
@@ -51,7 +52,7 @@ class AggregatedAffinity:
     changes : ndarray of shape (n_iter - 1,)
         How far f moved from the second round on: what the stopping rule looks at.
     converged : bool
-        Whether f or the weights came to rest within the rounds allowed.
+        Whether f or the weights stopped changing within the rounds allowed.
     """
 
     graph: sparse.csr_array
@@ -95,7 +96,7 @@ def aggregate_affinities(
     random_state : int, RandomState or None
         Draws the start vectors of the eigen-solver.
     engine : str or Engine, default="numba"
-        Who solves.
+        The engine that solves.
 
     Warns
     -----
@@ -267,7 +268,7 @@ class AASC(MultiviewClusterer):
     n_iter_ : int
         Number of rounds.
     converged_ : bool
-        Whether f came to rest within 20 rounds.
+        Whether f stopped changing within 20 rounds.
 
     Notes
     -----
@@ -277,7 +278,7 @@ class AASC(MultiviewClusterer):
     - The program looks for a stationary point with a general root finder that leaves errors of 1e-7 to 1e-6,
       and takes what it finds. Here the one that is the global minimum is found to rounding; where that is
       not at positive weights, the weights stay as they are, and the rounds end.
-    - If W has m > 1 connected components, the second eigenvector only tells components apart, every weight
+    - If W has m > 1 connected components, the second eigenvector only separates components, every weight
       is as good as any other, and the program's choice is rounding. Here the first eigenvector that does
       more, number m + 1, takes its place. With c components or more, or one cluster, there is none, and the
       weights stay uniform.
@@ -301,6 +302,7 @@ class AASC(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: the views' graphs on all edges, their weights and eigenvectors, labels."""
         k, c = settings.n_neighbors, settings.n_clusters
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
@@ -319,6 +321,7 @@ class AASC(MultiviewClusterer):
         self.converged_ = found.converged
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come, with that of the graphs."""
         first, second, *rest = super().plan_stages(views, settings, engine)
         return first, second, PlannedStage("weigh"), *rest
 

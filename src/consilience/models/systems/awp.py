@@ -19,7 +19,8 @@ from ...run.caller_warnings import warn
 from ...run.execution import Run
 from ...stages.embed import spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .view_graphs import view_graph
@@ -133,7 +134,7 @@ def rotate_to_indicator(
         residuals = np.linalg.norm(indicator - rotated, axis=(1, 2))
         history.append(float(residuals.sum()))
         norms.append(float(np.linalg.norm(residuals)))
-        # At most, not below: a run that does not fall at all has come to rest too.
+        # At most, not below: a run that does not fall at all has converged too.
         nearest = np.abs(norms[-1] - np.array(norms[:-1])).min(initial=np.inf)
         n_met = n_met + 1 if nearest <= tol * abs(norms[0] - norms[-1]) else 0
     return RotatedEmbeddings(labels, scores, fitted, residuals, np.array(history), n_met == 2)
@@ -289,9 +290,9 @@ class AWP(MultiviewClusterer):
       them drawn at random and all of them shared by the views. Such starts were chosen over random signs,
       orders and rotations because on most data sets tried they end at a lower objective on average, in fewer
       rounds, and less often with a cluster that has no samples.
-    - Runs with clusters without samples are not put behind others: the objective alone decides. If the best
+    - Runs with clusters without samples are not ranked below others: the objective alone decides. If the best
       has such clusters, there is a warning.
-    - A run whose objective does not fall after its first round has come to rest; the program's stopping rule
+    - A run whose objective does not fall after its first round has converged; the program's stopping rule
       is 0 / 0 there, and it goes on to its cap.
 
     If the graph of a view has more than c components, the c largest are represented, and the view says
@@ -316,11 +317,13 @@ class AWP(MultiviewClusterer):
     n_restarts: int = 10
 
     def check_parameters(self, views: Views) -> None:
+        """Check the number of restarts."""
         n_restarts: Any = self.n_restarts
         if not isinstance(n_restarts, Integral) or isinstance(n_restarts, bool) or n_restarts < 0:
             raise ValueError(f"n_restarts must be an integer of at least 0, got {n_restarts!r}.")
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: a graph per view, their embeddings, the rotations that give the labels."""
         k, c = settings.n_neighbors, settings.n_clusters
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]

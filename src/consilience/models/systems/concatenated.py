@@ -18,7 +18,8 @@ from ...spaces.scaling import plan_rescaling
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews, prepare
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .labelling import label_rows
@@ -78,7 +79,7 @@ class ConcatenatedSpectral(MultiviewClusterer):
     their meaning (cosine, Bray-Curtis, Jaccard), and sparse views stay sparse. If a view is sparse, so is the
     concatenation, and dense views are stored in it entry by entry.
 
-    It is a fair choice where all views are about equally telling; a view of mere noise spoils all distances,
+    It is a fair choice where all views are about equally informative; a view of noise spoils all distances,
     and views of different nature have to share one metric. The cost is that of one neighbour search in all d
     features, O(n^2 d), and one spectral clustering; memory is a copy of the data.
 
@@ -86,7 +87,7 @@ class ConcatenatedSpectral(MultiviewClusterer):
     ----------
     balance : bool, default=True
         Whether to make the views count alike; otherwise they are put side by side as they are, and the one
-        with the largest numbers or the most features prevails.
+        with the largest numbers or the most features dominates.
     metric : str, default="auto"
         One metric for all views together, not precomputed; as in `SimilarityGraphFusion` otherwise. "auto"
         looks at the concatenation. A sequence or dict is taken only if it names the same metric throughout.
@@ -119,14 +120,17 @@ class ConcatenatedSpectral(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     def check_parameters(self, views: Views) -> None:
+        """Check `balance`."""
         if not isinstance(self.balance, bool | np.bool_):
             raise ValueError(f"balance must be True or False, got {self.balance!r}.")
 
     def metrics_of(self, views: Views, engine: Engine) -> tuple[Any, ...]:
+        """Return the one metric of all views together, once for each view."""
         each = super().metrics_of(views, engine)
         return (resolve_together(views, self.metric, each, engine),) * views.n_views
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: one graph of the concatenated features, its embedding, labels."""
         metric, k = settings.metrics[0], settings.n_neighbors
         views = run.stage(
             "prepare", given.prepare_by, prepare_together, metric, self.scale, bool(self.balance)
@@ -142,6 +146,7 @@ class ConcatenatedSpectral(MultiviewClusterer):
         )
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come."""
         return tuple(PlannedStage(name) for name in ("prepare", "search", "embed", "label"))
 
 
@@ -157,7 +162,7 @@ def resolve_together(views: Views, metric: Any, each: Sequence[Any], engine: Eng
     each : sequence
         What each view is measured by alone.
     engine : Engine
-        Who looks at the columns.
+        The engine that looks at the columns.
     """
     one = _one_metric(metric)
     if is_precomputed(one):
@@ -207,7 +212,7 @@ def prepare_together(
     balance : bool
         Whether to make the views count alike.
     engine : Engine
-        Who places them.
+        The engine that places them.
     """
     # Views are looked at one by one for whether they say anything, which is when their rows differ: even
     # rows that differ in length only turn a direction, once they stand next to others.
@@ -237,7 +242,7 @@ def _balance(x: Any, widths: Sequence[int], metric: Any, alone: PreparedViews, e
         size = np.add.reduceat(_column_squares(x), starts) / x.shape[0]
     else:
         size = np.array([engine.mean_over_pairs(points) for points in alone.points])
-    # Differences too small for their squares to be told from 0 are left as they are.
+    # Differences whose squares cannot be distinguished from 0 are left as they are.
     scale_blocks(x, widths, 1.0 / np.sqrt(np.where(size > 0, size, 1.0)))
 
 

@@ -18,7 +18,8 @@ from ...run.parameter_checks import check_count, check_number
 from ...spectra import NormalizedLaplacian, largest_of_matrix
 from ...stages.embed import spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .labelling import label_rows, without_rounding
@@ -81,7 +82,7 @@ def coregularize(
     random_state : int, RandomState or None
         Draws the eigen-solver's start vectors. It matters only where eigenvectors are not unique.
     engine : str or Engine, default="numba"
-        Who solves.
+        The engine that solves.
 
     Returns
     -------
@@ -144,8 +145,8 @@ class CoReg(MultiviewClusterer):
         \quad\text{s.t.}\quad U_i'U_i = U_*'U_* = I, \qquad M_i = D_i^{-1/2} K_i D_i^{-1/2},
 
     over the :math:`U_i` and the centroid :math:`U_*` in turn; k-means on the unit rows of the centroid gives
-    the labels. A dependable system where all views are of some use: each is heard with the same weight, so it
-    does not tell a view that misleads from the others.
+    the labels. A dependable system where all views are of some use. All have the same weight, so it does
+    not distinguish a view that misleads from the others.
 
     Time is that of the neighbour searches plus, per round and view, one sparse eigen-solve, O(n k c) per
     product with the graph; memory O(v n (k + c)): no n x n matrix is formed.
@@ -162,7 +163,7 @@ class CoReg(MultiviewClusterer):
     coregularization : float, default=0.01
         How strongly the views' embeddings are drawn together (lambda); 0 leaves each as it is.
     max_iter : int, default=30
-        Cap on the number of rounds. Reaching it is common and harmless: the rounds creep.
+        Cap on the number of rounds. Reaching it is common and harmless: the last rounds change little.
     tol : float, default=1e-6
         The rounds end, from the third on, when the objective rises by less.
 
@@ -172,10 +173,10 @@ class CoReg(MultiviewClusterer):
         As in `SimilarityGraphFusion`.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         The centroid, rows of unit length.
-    view_embeddings_ : ndarray of shape (number of views that took part, n_samples, n_clusters)
+    view_embeddings_ : ndarray of shape (number of views kept, n_samples, n_clusters)
         The views' own embeddings.
     history_ : ndarray of shape (n_iter_,)
-        The objective after each round; it never falls, but for rounding.
+        The objective after each round; it never falls, except by rounding.
     n_iter_ : int
         Number of rounds.
     converged_ : bool
@@ -202,11 +203,13 @@ class CoReg(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     def check_parameters(self, views: Views) -> None:
+        """Check the strength of co-regularisation and the stopping rule."""
         check_number("coregularization", self.coregularization)
         check_number("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: a graph per view, their embeddings and the centroid, labels."""
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)

@@ -1,4 +1,4 @@
-"""The forerunners of SGF and DGF, as published in 2019 (the paper's SGF-0 and DGF-0)."""
+"""The earlier versions of SGF and DGF, as published in 2019 (the paper's SGF-0 and DGF-0)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer, cluster_graph
+from ..estimator import estimator
 from ..given import GivenViews
-from ..graph_clusters import cluster_graph
 from ..settings import Settings
 
 Floats = NDArray[np.floating[Any]]
@@ -89,13 +89,13 @@ def fuse_2019(
     weights : ndarray of shape (v, n_edges)
         Not negative. They are not scaled: a view counts by the size of its numbers.
     beta : float
-        What inconsistency costs.
+        Penalty on inconsistency.
     gamma : float
-        What it costs that two views are inconsistent on the same edge.
+        Penalty on two views that are inconsistent on the same edge.
     max_iter : int, default=40
         Cap on the number of rounds.
     engine : str or Engine, default="numba"
-        Who projects scales onto the simplex.
+        The engine that projects scales onto the simplex.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def unite_choices(neighbors: Sequence[Index]) -> tuple[EdgeSet, Floats]:
 
 @estimator
 class GraphFusion2019(MultiviewClusterer):
-    """Common part of SGF-0 and DGF-0: they differ in what is fused, and in what is made of it."""
+    """Common part of SGF-0 and DGF-0: they differ in what is fused, and in how that becomes a graph."""
 
     beta: float = 1.0
     gamma: float = 1.0
@@ -249,18 +249,21 @@ class GraphFusion2019(MultiviewClusterer):
         return k
 
     def check_parameters(self, views: Views) -> None:
+        """Check the penalties and the cap on the rounds."""
         for name, penalty in (("beta", self.beta), ("gamma", self.gamma)):
             if check_penalty(name, penalty) > _MOST_PENALTY:
                 raise ValueError(f"{name} must not be above {_MOST_PENALTY:g}, got {penalty!r}.")
         check_count("max_iter", self.max_iter)
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come."""
         chosen = ["select"] * (self.n_clusters == "auto" and settings.assigner.needs == "embedding")
         rest = ("weigh", "fuse", "sparsify", "embed", *chosen, "label")
         search_parts = PlannedStage("search", (0.0,) * views.n_views)
         return PlannedStage("prepare"), search_parts, *map(PlannedStage, rest)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: weights on shared edges, the fusion as of 2019, one graph, labels."""
         k = settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
@@ -316,10 +319,10 @@ _PARAMETERS = """
     Parameters
     ----------
     beta : float, default=1.0
-        What inconsistency costs.
+        Penalty on inconsistency.
     gamma : float, default=1.0
-        What it costs that two views are inconsistent on the same edge. Above 1 + `beta` the step of an edge
-        is no longer to a minimum, and close to that value the result hangs on rounding.
+        Penalty on two views that are inconsistent on the same edge. Above 1 + `beta` the step of an edge is
+        no longer to a minimum, and close to that value the result depends on rounding.
     max_iter : int, default=40
         Cap on the number of rounds, as the authors have it; most fits end after 3.
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
@@ -364,7 +367,7 @@ _REFERENCES = """
 @estimator
 class SimilarityGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, put together
     __doc__ = (
-        r"""Multi-view clustering by similarity graph fusion as of 2019 (SGF-0), the forerunner of SGF.
+        r"""Multi-view clustering by similarity graph fusion as of 2019 (SGF-0), the earlier version of SGF.
 
     View i's similarities are :math:`w = \exp(-d / 2\bar d)`, :math:`\bar d` being the mean of d over all
     pairs of samples. On the union of the views' k nearest neighbours, in both directions, they are multiplied
@@ -379,7 +382,7 @@ class SimilarityGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, pu
 
     with B = `beta` on the diagonal and `gamma` off it; the k largest entries per row of s are kept, made
     symmetric, and clustered spectrally. It is here to compare with: `SimilarityGraphFusion`, which
-    standardises the distances and whose steps descend, came of it. The cost is that of the neighbour
+    standardises the distances and whose steps descend, replaced it. The cost is that of the neighbour
     searches, O(v n^2 d) here, plus O(v^3 n k) per round; memory O(v^2 n k).
 
     What d is: squared Euclidean distances; of cosine the distances 1 - cos, **not squared**; of any other
@@ -393,7 +396,7 @@ class SimilarityGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, pu
         + """
     See Also
     --------
-    SimilarityGraphFusion : What became of it.
+    SimilarityGraphFusion : The later version.
     DistanceGraphFusion2019 : Fuses distances instead of similarities.
 """
         + _REFERENCES
@@ -426,17 +429,17 @@ class SimilarityGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, pu
 @estimator
 class DistanceGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, put together
     __doc__ = (
-        r"""Multi-view clustering by distance graph fusion as of 2019 (DGF-0), the forerunner of DGF.
+        r"""Multi-view clustering by distance graph fusion as of 2019 (DGF-0), the earlier version of DGF.
 
     As `SimilarityGraphFusion2019`, with the same objective, but what is fused are the distances d themselves,
     on the union of the views' neighbours in both directions. The fused distances become similarities by
     :math:`\exp(-s / 2\sigma)`, :math:`\sigma` being the sum of s over all edges divided by n^2.
 
-    It is here to compare with, and has two weak points that `DistanceGraphFusion` mends. The views are not
+    It is here to compare with, and has two weak points that `DistanceGraphFusion` corrects. The views are not
     brought to one scale, so that views of large numbers hardly count. And :math:`\sigma`, a mean over pairs
     most of which are no edges, shrinks as n grows: the similarities span ever more powers of ten, the graph
     falls apart, and with many thousand samples its eigenvectors can hardly be found at all; a warning says
-    when. ``bandwidth="edges"``, which is not in the publication, cures that.
+    when. ``bandwidth="edges"``, which is not in the publication, avoids that.
 
     As the authors count, a sample is the first of its own k neighbours: k - 1 others are looked for (one at
     least), while k per row are kept of the fused graph. What d is, where we differ, and the cost are as in
@@ -448,7 +451,7 @@ class DistanceGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, put 
         + """
     See Also
     --------
-    DistanceGraphFusion : What became of it.
+    DistanceGraphFusion : The later version.
     SimilarityGraphFusion2019 : Fuses similarities instead of distances.
 """
         + _REFERENCES
@@ -471,6 +474,7 @@ class DistanceGraphFusion2019(GraphFusion2019):  # noqa: D101 - it has one, put 
     _counts_choices: ClassVar[bool] = False
 
     def check_parameters(self, views: Views) -> None:
+        """Check the bandwidth, too."""
         super().check_parameters(views)
         check_choice("bandwidth", self.bandwidth, ("pairs", "edges"))
 

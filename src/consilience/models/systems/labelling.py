@@ -1,4 +1,4 @@
-"""Labels off an embedding of a system's own, by k-means."""
+"""Labels from a system's own embedding, by k-means."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...stages.embed import SpectralEmbedding
 from ...stages.label import KMeansLabels, LabelAssigner, canonical_labels, resolve_assigner, warn_if_empty
 from ..base import MultiviewClusterer
 
-_NOTHING = 1e-6  # of a component's part in an embedding, 0 or 1 but for rounding: what counts as 0
+_NOTHING = 1e-6  # of a component's part in an embedding, 0 or 1 except for rounding: what counts as 0
 
 
 def label_rows(
@@ -56,7 +56,7 @@ def label_rows(
 def relabel(model: MultiviewClusterer, seed: int) -> NDArray[np.intp]:
     """Return the labels that another seed gives, off the embedding that a system has learned.
 
-    For systems that read labels off rows of their own by k-means and learn these without chance, such as
+    For systems that read labels off rows of their own by k-means and learn these without randomness, such as
     RMSC, MVGL and MCGC: a fit with that seed would only learn the same again.
     """
     assigner = resolve_assigner(model.get_params(deep=False)["assign_labels"])
@@ -67,7 +67,7 @@ def relabel(model: MultiviewClusterer, seed: int) -> NDArray[np.intp]:
 
 
 def without_rounding(vectors: Any, graph: sparse.csr_array) -> NDArray[np.float64]:
-    """Return an embedding with zeros where only rounding is, lest it be scaled to unit length.
+    """Return an embedding with zeros where only rounding is, so that it is not scaled to unit length.
 
     That is in connected components of the graph that no vector represents, among these all samples without
     edges.

@@ -20,7 +20,8 @@ from ...run.parameter_checks import check_number
 from ...run.progress import PlannedStage
 from ...spectra import largest_of_matrix
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .component_graphs import embed_components
@@ -31,7 +32,7 @@ FloatArray = NDArray[np.float64]
 
 _NO_EIGENVALUE = 1e-10  # sums of eigenvalues below it count as 0
 _FEWEST_ROUNDS = 3
-_SAMPLED = 256  # rows looked at to tell how many edges a graph will have
+_SAMPLED = 256  # rows looked at to estimate how many edges a graph will have
 _INSTEAD = "Use CoReg or SimilarityGraphFusion, whose memory grows with the edges, or take fewer samples."
 _BYTES_PER_ENTRY = 70  # of a graph, its transpose, their sum, and copies that an eigen-solver makes
 
@@ -111,7 +112,7 @@ def learn_consensus_graph(
     tol : float, default=1e-5
         The rounds end, from the third on, when the stopping quantity changes by less.
     engine : str or Engine, default="numba"
-        Who computes.
+        The engine that computes.
 
     Returns
     -------
@@ -241,7 +242,7 @@ class MCGC(MultiviewClusterer):
         As in `SimilarityGraphFusion`.
     graph_ : csr_array of shape (n_samples, n_samples)
         The graph S, made symmetric; samples may have an edge to themselves.
-    view_embeddings_ : ndarray of shape (number of views that took part, n_samples, n_clusters)
+    view_embeddings_ : ndarray of shape (number of views kept, n_samples, n_clusters)
         The views' embeddings.
     history_ : ndarray of shape (n_iter_ + 1,)
         The stopping quantity, :math:`\sum_v \operatorname{tr}(U_v'L_SU_v) + \|S - \beta U_vU_v'\|_F`, at the
@@ -250,7 +251,7 @@ class MCGC(MultiviewClusterer):
         Number of rounds.
     converged_ : bool
         Whether that quantity changed by less than 1e-5 at the end. Ending at the cap of 5 rounds instead is
-        the rule.
+        usual.
 
     See Also
     --------
@@ -277,9 +278,11 @@ class MCGC(MultiviewClusterer):
     takes_similarities: ClassVar[bool] = False
 
     def check_parameters(self, views: Views) -> None:
+        """Check `beta`."""
         check_number("beta", self.beta, strictly=True)
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come; raise a MemoryError if the graph would need too much."""
         # Components of equal size, each with all its edges: what is known before there is a graph.
         n = views.n_samples
         memory.require(_BYTES_PER_ENTRY * n**2 / settings.n_clusters, f"MCGC on {n:,} samples", _INSTEAD)
@@ -287,6 +290,7 @@ class MCGC(MultiviewClusterer):
         return *first, PlannedStage("embed"), last
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: a graph of c components per view, the consensus graph, its embedding, labels."""
         c, k = settings.n_clusters, settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]

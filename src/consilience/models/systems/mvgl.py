@@ -17,7 +17,8 @@ from ...run.execution import Run
 from ...run.progress import PlannedStage
 from ...spectra.eigenvectors import Eigenpairs, largest_of_matrix, smallest_of_plain_laplacian
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .component_graphs import embed_components
@@ -85,7 +86,7 @@ def learn_weighted_graph(
     tol : float, default=1e-3
         The rounds end when the distance between graph and weighted sum changes by no more than this part.
     engine : str or Engine, default="numba"
-        Who computes.
+        The engine that computes.
 
     Returns
     -------
@@ -225,7 +226,7 @@ class MVGL(MultiviewClusterer):
     where index j picks a column. The components of A are the clusters; k-means only reads them off, and
     decides where there are too many or too few. There is nothing to tune but the number of neighbours, and
     views may be of use for some samples and not for others. But each view is cut into clusters before it has
-    seen the others, on neighbours alone, and a cut in the wrong place is hard to mend.
+    seen the others, on neighbours alone, and a cut in the wrong place is hard to correct.
 
     Time is that of the neighbour searches plus one sparse eigen-solve per step: some ten steps per view and
     150 to 250 for the graph. Memory is O(v^2 n k): everything lives on the edges of the views' graphs, and no
@@ -260,7 +261,7 @@ class MVGL(MultiviewClusterer):
         Number of rounds.
     converged_ : bool
         Whether that distance changed by no more than a thousandth at the end. Reaching the cap of 30 rounds
-        instead is common and harmless: the rounds creep.
+        instead is common and harmless: the last rounds change little.
 
     See Also
     --------
@@ -286,6 +287,7 @@ class MVGL(MultiviewClusterer):
     takes_similarities: ClassVar[bool] = False
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come; raise a MemoryError if the edges would need too much."""
         # Neighbours of all views, and back; how many coincide is not known yet.
         n_entries = 2 * views.n_views * views.n_samples * settings.n_neighbors
         _require_memory(views.n_samples, n_entries, views.n_views, settings.n_clusters)
@@ -293,6 +295,7 @@ class MVGL(MultiviewClusterer):
         return *first, PlannedStage("embed"), last
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: a graph of c components per view, the weighted graph, its embedding, labels."""
         c, k = settings.n_clusters, settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]

@@ -86,7 +86,7 @@ def _solve_chain(chain: Floats) -> Floats:
     for stop in range(n, 1, -_WIDTH):
         start = max(stop - _WIDTH, 1)
         for k in range(stop - 1, start - 1, -1):
-            # Take state k out: whoever came to it goes on to where it went. The floor keeps ratios finite.
+            # Take state k out: a walk that came to it goes on to where it led. The floor keeps ratios finite.
             chain[:k, k] /= max(chain[k, :k].sum(), 1e-290)
             chain[start:k, :k] += np.outer(chain[start:k, k], chain[k, :k])
             chain[:start, start:k] += np.outer(chain[:start, k], chain[k, start:k])
@@ -105,7 +105,7 @@ def walk_embedding(walk: Walk, n_components: int) -> tuple[Floats, Floats, Float
     The graph has the weights :math:`G = (\Pi P + P'\Pi) / 2`, what passes between two samples per step, and
     the eigenvectors are those of :math:`\Pi^{-1/2} G \Pi^{-1/2}` of largest magnitude. With more closed
     classes than `n_components` the largest ones are represented, the others have rows of zeros. A sample that
-    the walk leaves for good gets the mean of the rows, scaled to unit length, that it goes to.
+    the walk leaves and never returns to gets the mean of the rows, scaled to unit length, that it goes to.
 
     Parameters
     ----------
@@ -118,10 +118,10 @@ def walk_embedding(walk: Walk, n_components: int) -> tuple[Floats, Floats, Float
     graph = share[:, None] * transitions
     graph += graph.T.copy()
     graph /= 2
-    taking_part = share > 0
-    sizes = np.bincount(classes[taking_part])
+    recurrent = share > 0
+    sizes = np.bincount(classes[recurrent])
     largest = np.argsort(-sizes, kind="stable")[:n_components]
-    represented = taking_part & np.isin(classes, largest)
+    represented = recurrent & np.isin(classes, largest)
     root = np.sqrt(np.where(represented, share, np.inf))
     matrix = graph / root[:, None]
     matrix /= root
@@ -129,15 +129,15 @@ def walk_embedding(walk: Walk, n_components: int) -> tuple[Floats, Floats, Float
         values, vectors = _largest_in_magnitude(matrix, n_components)
         vectors = vectors * signs(vectors)
         vectors[~represented] = 0.0
-        if not taking_part.all():
-            gone = ~taking_part
-            arrival = transitions[np.ix_(gone, taking_part)] @ unit_rows(vectors[taking_part])
+        if not recurrent.all():
+            gone = ~recurrent
+            arrival = transitions[np.ix_(gone, recurrent)] @ unit_rows(vectors[recurrent])
             stay = transitions[np.ix_(gone, gone)]
             vectors[gone] = np.linalg.solve(np.eye(len(stay)) - stay, arrival)
     if len(sizes) > n_components:
         warn(
             f"The random walk has {len(sizes)} closed classes, of which the {n_components} largest are "
-            f"represented: {int(taking_part.sum() - represented.sum())} samples of the others only go to the "
+            f"represented: {int(recurrent.sum() - represented.sum())} samples of the others only go to the "
             "nearest cluster. Raise n_neighbors to connect them.",
         )
     return values, vectors, graph

@@ -91,7 +91,7 @@ def search_components(
     Returns
     -------
     ComponentSearch
-        Each round embeds the graph anew, unless it has too many components: then the pull is halved and the
+        Each round embeds the graph again, unless it has too many components: then the pull is halved and the
         embedding stays.
     """
     n, c = vectors.shape
@@ -227,7 +227,7 @@ def constrain_rank(
     tol : float, default=1e-11
         Sums of eigenvalues below it count as 0.
     engine : str or Engine, default="numba"
-        Who computes.
+        The engine that computes.
     """
     engine = get_engine(engine)
     order = np.argsort(neighbors[:, :k], axis=1)

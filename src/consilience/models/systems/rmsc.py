@@ -20,7 +20,8 @@ from ...run.execution import Run
 from ...run.parameter_checks import check_count, check_number
 from ...run.progress import PlannedStage
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .labelling import label_rows
@@ -46,7 +47,7 @@ class LowRankTransitions:
     stationary : ndarray of shape (n,)
         Its stationary distribution, of sum 1, as `closed_classes` and `stationary_distribution` define it.
     classes : ndarray of int of shape (n,)
-        The closed class of each sample, -1 for one that the walk leaves for good.
+        The closed class of each sample, -1 for one that the walk leaves and never returns to.
     history : dict of str to ndarray of shape (n_iter,)
         Per round: "mu"; "residual", the largest row sum of :math:`|T_i - P - E_i|`, which ends the rounds;
         "gap", the largest entry of :math:`|P - Q|`, Q being the low-rank copy of P; "rank" and "nuclear_norm"
@@ -94,7 +95,7 @@ def low_rank_transitions(
     tol : float, default=1e-7
         End when no row of :math:`T_i - P - E_i` has a larger sum of absolute values than this.
     engine : str or Engine, default="numba"
-        Who computes.
+        The engine that computes.
 
     Warns
     -----
@@ -187,7 +188,7 @@ def clip_singular_values(matrix: Floats, expected: int = 0) -> Floats:
     """Lower the singular values above 1 to 1, in place; return those that were above, ascending.
 
     They come from the eigenvectors of the Gram matrix, several times faster than a singular value
-    decomposition. Its small eigenvalues are drowned in the rounding of the large ones; so if some of interest
+    decomposition. Its small eigenvalues are lost in the rounding of the large ones; so if some of interest
     could be small, they are found again in the Gram matrix of what the matrix does to their vectors alone.
 
     Parameters
@@ -244,24 +245,24 @@ class RMSC(MultiviewClusterer):
     takes O(n^3) time, and v + 7 arrays of n x n numbers are held. More than fits into half of the free memory
     is refused. The result depends strongly on `error_penalty`.
 
-    The rounds are those of the authors' program but for the start: that draws the first deviations from a
-    normal distribution, we begin with 0, which moves P by some 1e-7 at most on the data sets tried. Singular
-    values are found through a Gram matrix, with the same result to rounding. A sample without edges in a view
-    stays where it is in that view's walk. Should P fall apart into several closed classes, each has a
-    stationary distribution of its own, and with more of them than clusters the largest are represented; a
-    sample that the walk leaves for good is put where the walk goes from it. The plain formula would divide by
-    0 there.
+    The rounds are those of the authors' program, with another start: the program draws the first deviations
+    from a normal distribution, we begin with 0. This moves P by some 1e-7 at most on the data sets tried.
+    Singular values are found through a Gram matrix, with the same result to rounding. On a sample without
+    edges in a view, that view's walk stays where it is. If P falls apart into several closed classes, each
+    has a stationary distribution of its own, and with more of them than clusters the largest are represented;
+    a sample that the walk leaves and never returns to is put where the walk goes from it. The plain formula
+    would divide by 0 there.
 
     The program's rounds satisfy the constraints but do not quite minimise: their steps grow too fast. On the
-    3Sources data with ``error_penalty=0.1`` they end 12 % above the minimum. A `growth` of 1.05 comes close to it,
-    in ten times as many rounds; whether that clusters better is another matter.
+    3Sources data with ``error_penalty=0.1`` they end 12 % above the minimum. A `growth` of 1.05 comes close
+    to it, in ten times as many rounds; whether that clusters better is another question.
 
     Parameters
     ----------
     error_penalty : float, default=0.005
-        What a view's deviation costs (lambda): positive. Try several, say powers of ten from 1e-5 to 1e5; the default
-        is a usual small value, tuned to nothing. With a large one no deviation pays until late, and the walk
-        is that of most views on each edge.
+        What a view's deviation costs (lambda): positive. Try several, such as powers of ten from 1e-5 to 1e5;
+        the default is a usual small value, not tuned to any data. With a large one the deviations stay 0
+        until late, and the walk is that of most views on each edge.
     growth : float, default=1.9
         Factor, above 1, by which the multiplier method's steps grow per round.
     max_iter : int, default=100
@@ -270,8 +271,8 @@ class RMSC(MultiviewClusterer):
         The rounds end when no row of :math:`T_i - P - E_i` has a larger sum of absolute values than this.
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so is `verbose`; but ``scale`` is "none" by default. A number of
-        clusters must be given, and `assign_labels` be k-means. BLAS is kept to one thread, so that the result does not depend on their
-        number.
+        clusters must be given, and `assign_labels` be k-means. BLAS is kept to one thread, so that the result
+        does not depend on the number of threads.
 
     Attributes
     ----------
@@ -319,12 +320,14 @@ class RMSC(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     def check_parameters(self, views: Views) -> None:
+        """Check the penalty and the parameters of the rounds."""
         check_number("error_penalty", self.error_penalty, strictly=True)
         check_number("growth", self.growth, least=1.0, strictly=True)
         check_count("max_iter", self.max_iter)
         check_number("tol", self.tol, strictly=True)
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come; raise a MemoryError if the n x n arrays would need too much."""
         n, v = views.n_samples, views.n_views
         memory.require(
             8.0 * n * n * (v + _STATE + _WORK),
@@ -334,6 +337,7 @@ class RMSC(MultiviewClusterer):
         return super().plan_stages(views, settings, engine)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: a graph per view, the low-rank walk, its embedding, labels."""
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)

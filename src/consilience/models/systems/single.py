@@ -1,4 +1,4 @@
-"""Spectral clustering of one view: named, or the one whose clusters all views bear out best."""
+"""Spectral clustering of one view: named, or the one whose clusters all views confirm best."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from ...run.progress import PlannedStage
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .labelling import label_rows
@@ -99,8 +100,8 @@ class SingleViewSpectral(MultiviewClusterer):
 
     and k-means on their rows, scaled to unit length, gives the labels.
 
-    Papers report the view that is best by the labels, which nobody has who clusters. ``view="best"`` goes
-    without them: each view is clustered, and of each partition it is measured, on the graphs of **all**
+    Papers report the view that is best by the labels, which are not known in practice. ``view="best"`` does
+    not need them: each view is clustered, and of each partition it is measured, on the graphs of **all**
     views, which share of its edge weight a cluster has inside (one minus the normalised cut, per cluster).
     The view with the largest mean share is taken; of equal ones the first. There is nothing to tune.
 
@@ -114,7 +115,8 @@ class SingleViewSpectral(MultiviewClusterer):
 
     Where we differ from the program behind the published tables: it drops the first of the sorted
     distances as the sample itself, so that of two identical samples one may become its own neighbour; samples
-    without edges take no part, and go to the nearest cluster; and all copies of the eigenvalue 0 are found.
+    without edges are left out of the embedding, and go to the nearest cluster; and all copies of the
+    eigenvalue 0 are found.
 
     Parameters
     ----------
@@ -165,6 +167,7 @@ class SingleViewSpectral(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     def check_parameters(self, views: Views) -> None:
+        """Check that the view exists."""
         self._find_view(views)
 
     def _find_view(self, views: Views) -> int | None:
@@ -189,11 +192,13 @@ class SingleViewSpectral(MultiviewClusterer):
         return int(view) % len(names)
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come: those of one view, or of all and the choice."""
         n = views.n_views if self._find_view(views) is None else 1
         each = [PlannedStage(name, (0.0,) * n) for name in ("search", "embed", "label")]
         return PlannedStage("prepare"), *each, *[PlannedStage("choose")] * (self._find_view(views) is None)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: cluster the view that is named, or all views, and choose the best."""
         named = self._find_view(given.views)
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         numbers = np.flatnonzero(views.active)  # of the active views, among all

@@ -17,16 +17,16 @@ from ...run.parameter_checks import check_count, check_number
 from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer, cluster_graph
+from ..estimator import estimator
 from ..given import GivenViews
-from ..graph_clusters import cluster_graph
 from ..settings import Settings
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _FUSION, _SPECTRAL = 3, 7  # n x n arrays held besides the v networks, and by spectral clustering alone
-_PARTS = 4  # blocks of rows in which all pairs are looked at, lest temporary arrays be large
+_PARTS = 4  # blocks of rows in which all pairs are looked at, so that temporary arrays stay small
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def similarity_network_fusion(
     mu : float, default=0.5
         Width of the affinities.
     engine : str or Engine, default="numba"
-        Who computes.
+        The engine that computes.
 
     Examples
     --------
@@ -115,10 +115,10 @@ def affinity_network(distances: Floats, n_neighbors: int, mu: float = 0.5) -> Fl
     for rows in _parts(n):
         exponent = distances[rows] / scale
         exponent /= network[rows]
-        with np.errstate(over="ignore"):  # a tiny mu: nobody but oneself is near
+        with np.errstate(over="ignore"):  # a tiny mu: no sample is near another
             exponent /= mu
             exponent *= exponent
-        # A normal density (9 / 2 because of the 3) but for a constant, which drops out next.
+        # A normal density (9 / 2 because of the 3) without its constant, which cancels next.
         network[rows] = np.exp(-4.5 * exponent) / network[rows]
     return _rows_to_one(network)
 
@@ -224,7 +224,7 @@ class SNF(MultiviewClusterer):
     fits into half of the free memory is refused.
 
     The paper keeps the diagonal of the networks at 1/2; here, as in programs in use, I is added in each
-    round. Those differ among themselves in details, which distances they are fed among them (see
+    round. Those programs differ in details, such as the distances that they are given (see
     `squared_distances`), so expect similar results, not the same. Identical samples with K twins or more,
     between which the affinity would be infinite, are taken to be as near as the nearest others of their view.
     With one view there is nothing to pass on, and its network is clustered as it is.
@@ -236,7 +236,7 @@ class SNF(MultiviewClusterer):
     mu : float, default=0.5
         Width of the affinities; 0.3 to 0.8 is usual.
     squared_distances : bool, default=False
-        Whether to use squared distances. The paper uses distances; the Python package snfpy is usually fed
+        Whether to use squared distances. The paper uses distances; the Python package snfpy is usually given
         squared Euclidean ones.
     n_neighbors : int or "auto", default="auto"
         The number K of neighbours. "auto" is 0.6 n / n_clusters, but at least 6, at most 20 and below n: 20,
@@ -250,7 +250,7 @@ class SNF(MultiviewClusterer):
     labels_, embedding_, eigenvalues_, n_neighbors_, metrics_, view_names_, timings_, n_features_in_
         As in `SimilarityGraphFusion`, and so are `n_clusters_` and `cluster_selection_`.
     graph_ : ndarray of shape (n_samples, n_samples)
-        The fused network: dense, symmetric, with a diagonal, which takes part in the spectral clustering.
+        The fused network: dense, symmetric, with a diagonal, which the spectral clustering uses, too.
 
     References
     ----------
@@ -278,12 +278,14 @@ class SNF(MultiviewClusterer):
     clusters_a_graph: ClassVar[bool] = True
 
     def check_parameters(self, views: Views) -> None:
+        """Check the number of rounds, the width and the kind of distances."""
         check_count("n_iter", self.n_iter)
         check_number("mu", self.mu, strictly=True)
         if not isinstance(self.squared_distances, bool | np.bool_):
             raise ValueError(f"squared_distances must be True or False, got {self.squared_distances!r}.")
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
+        """Return the stages to come; raise a MemoryError if the n x n arrays would need too much."""
         n, v = views.n_samples, views.n_views
         memory.require(
             8.0 * n * n * max(v + _FUSION, _SPECTRAL),
@@ -295,6 +297,7 @@ class SNF(MultiviewClusterer):
         return *first, PlannedStage("embed"), *chosen, last
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: a network per view, their fusion, its embedding, labels."""
         k = settings.n_neighbors
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]

@@ -19,7 +19,8 @@ from ...run.parameter_checks import check_number
 from ...spectra import NormalizedLaplacian, largest_of_matrix
 from ...stages.embed import SpectralEmbedding, spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer, estimator
+from ..base import MultiviewClusterer
+from ..estimator import estimator
 from ..given import GivenViews
 from ..settings import Settings
 from .labelling import label_rows, without_rounding
@@ -41,7 +42,7 @@ class PerturbationProblem:
     nearness : ndarray of shape (v, v)
         R: pi less the largest angle between the subspaces of two views; from pi/2 to pi.
     beta, eta : float
-        What the two parameters come to.
+        The two parameters, resolved.
     """
 
     gram: Floats
@@ -107,7 +108,7 @@ def weigh_by_perturbation(
     random_state : int, RandomState or None
         Draws the start vectors of the eigen-solver.
     engine : str or Engine, default="numba"
-        Who solves.
+        The engine that solves.
 
     Warns
     -----
@@ -250,10 +251,12 @@ class WMSC(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     def check_parameters(self, views: Views) -> None:
+        """Check `ridge` and `smoothness`."""
         check_number("ridge", self.ridge)
         check_number("smoothness", self.smoothness)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
+        """Run the stages: a graph per view, their weights and the weighted sum, labels."""
         views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)

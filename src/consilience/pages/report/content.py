@@ -62,7 +62,7 @@ class ReportContent:
 
     @property
     def clusters(self) -> ClusterConflicts:
-        """What each view makes of each cluster."""
+        """How each view sees each cluster."""
         assert self.found.clusters is not None
         return self.found.clusters
 
@@ -116,7 +116,7 @@ class ReportContent:
 
     @cached_property
     def absences(self) -> dict[int, Absence]:
-        """Why each view was left out that was."""
+        """For each view that was left out, why."""
         return find_absences(self.model, self.found)
 
     @cached_property
@@ -126,10 +126,11 @@ class ReportContent:
 
     @cached_property
     def misplaced(self) -> Floats:
-        """Estimated share of misplaced rows in each view; NaN for one at odds with all others."""
+        """Estimated share of misplaced rows in each view; NaN for one that contradicts all others."""
         shares = self.found.samples.misplaced_shares.copy()
-        strange = [i for i, absence in self.absences.items() if absence.reason in ("stranger", "apart")]
-        shares[range(len(shares)) if self.none_agree else strange] = np.nan
+        reasons = ("disagrees", "apart")
+        contradicting = [i for i, absence in self.absences.items() if absence.reason in reasons]
+        shares[range(len(shares)) if self.none_agree else contradicting] = np.nan
         return shares
 
     def name(self, sample: int) -> str:

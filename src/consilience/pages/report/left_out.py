@@ -15,7 +15,7 @@ from ...models.fusion import GraphFusion
 from ...words import listed, quoted
 
 Reason = Literal["disagrees", "apart", "constant", "silent", "copy"]
-# In the order in which they should worry a reader.
+# The most serious first.
 REASONS: tuple[Reason, ...] = ("disagrees", "apart", "constant", "silent", "copy")
 _WHY = {
     "disagrees": ("it agrees", "they agree", "with no other view about who is near whom, beyond chance"),
@@ -35,7 +35,7 @@ class Absence:
 
 
 def find_absences(model: GraphFusion, found: Inspection) -> dict[int, Absence]:
-    """Return why each view was left out that was."""
+    """Return, for each view that was left out, why."""
     active = np.flatnonzero([one is not None for one in model.neighbors_])
     each = None if model.agreement_ is None else view_reliability(model.agreement_)
     absences = {}

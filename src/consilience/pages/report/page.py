@@ -23,7 +23,7 @@ def make_page(content: ReportContent, sections: Sequence[Section]) -> str:
         element("header", element("h1", content.title), _in_short(content, shown)),
         element(
             "p",
-            "Charts, sorting and filters need JavaScript; all text and tables are here without.",
+            "Charts, sorting and filters need JavaScript; all text and tables work without it.",
             class_="unscripted",
         ),
         element("main", [section(one.name, one.title, one.body(content)) for one in shown]),
@@ -33,7 +33,7 @@ def make_page(content: ReportContent, sections: Sequence[Section]) -> str:
 
 
 def _in_short(content: ReportContent, sections: Sequence[Section]) -> Markup:
-    """Return the conclusions of all sections, each with the way to it."""
+    """Return the conclusions of all sections, each with a link to its section."""
     terms = [
         element(
             "div",

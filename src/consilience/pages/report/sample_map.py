@@ -122,7 +122,7 @@ def _places(model: GraphFusion, n_clusters: int, samples: Index) -> tuple[NDArra
         return _two(rows), "the first two columns of the spectral embedding"
     # On one thread: it is as fast for so few samples, and gives the same map every time.
     with threads.libraries_on_one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # many equal rows are no concern of the reader
+        warnings.simplefilter("ignore")  # a reader cannot use a warning about equal rows
         tsne = TSNE(
             init="pca",
             random_state=0,

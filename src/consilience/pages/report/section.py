@@ -22,8 +22,8 @@ class Section:
     body : callable
         Takes the `ReportContent`, returns the markup below the heading.
     conclusion : callable or None
-        Takes the `ReportContent`, returns the sentences at the top of the page that say what a reader should
-        know who reads no further. None: the section is not mentioned there.
+        Takes the `ReportContent`, returns the sentences at the top of the page: what a reader who
+        reads no further should know. None: the section is not mentioned there.
     applies : callable or None
         Takes the `ReportContent`, says whether there is anything to show. None: always.
     """

@@ -35,9 +35,9 @@ def confidence(content: ReportContent, most: int = 6) -> list[str]:
         return ["With one cluster there is no other that a sample could belong to: confidence says nothing."]
     unsure, n = int((content.lowest < UNSURE).sum()), content.n_samples
     if unsure == 0:
-        said = [f"No sample is unsure: the confidence of every one is at least {UNSURE}."]
+        sentences = [f"No sample is unsure: the confidence of every one is at least {UNSURE}."]
     else:
-        said = [
+        sentences = [
             f"{counted(unsure, 'sample')} of {count(n)} ({percent(unsure / n)}) "
             f"{'is' if unsure == 1 else 'are'} unsure, with a confidence below {UNSURE}; the median of all "
             f"is {decimal(float(np.median(content.lowest)))}."
@@ -46,14 +46,14 @@ def confidence(content: ReportContent, most: int = 6) -> list[str]:
     weak = [c for c in np.argsort(medians, kind="stable").tolist() if medians[c] < _NOTABLE]
     if len(weak) == content.n_clusters:
         low, high = decimal(medians.min()), decimal(medians.max())
-        said.append(
+        sentences.append(
             f"No cluster is sure: their median confidence is {low if low == high else f'{low} to {high}'}."
         )
     elif weak:
         named = listed([f"{c} (median {decimal(medians[c])})" for c in weak], most)
         several = len(weak) > 1
-        said.append(f"Cluster{'s' if several else ''} {named} {'are' if several else 'is'} least sure.")
-    return said
+        sentences.append(f"Cluster{'s' if several else ''} {named} {'are' if several else 'is'} least sure.")
+    return sentences
 
 
 def health(content: ReportContent) -> list[str]:
@@ -67,7 +67,7 @@ def health(content: ReportContent) -> list[str]:
 
 def in_pieces(content: ReportContent) -> list[str]:
     """Say what is wrong with the unified graph: that it is in pieces, or that samples have no edge."""
-    graph, said = content.found.health, []
+    graph, sentences = content.found.health, []
     pieces, alone = graph.n_components - graph.n_isolated, graph.n_isolated
     if pieces > 1:
         several = (
@@ -77,16 +77,16 @@ def in_pieces(content: ReportContent) -> list[str]:
             else "nothing connects clusters that lie in different pieces"
         )
         sizes = _between(graph.component_sizes[:pieces])
-        said.append(f"The unified graph is in {in_words(pieces)} pieces {sizes}: {several}.")
+        sentences.append(f"The unified graph is in {in_words(pieces)} pieces {sizes}: {several}.")
     if pieces == 0:
-        return ["The unified graph has no edges: nothing speaks for any cluster."]
+        return ["The unified graph has no edges: nothing supports any cluster."]
     if alone:
         one = alone == 1
-        said.append(
-            f"{counted(alone, 'sample')} {'has' if one else 'have'} no edge, so that nothing speaks "
-            f"for {'its' if one else 'their'} cluster."
+        sentences.append(
+            f"{counted(alone, 'sample')} {'has' if one else 'have'} no edge, so that nothing "
+            f"supports {'its' if one else 'their'} cluster."
         )
-    return said
+    return sentences
 
 
 def eigengap(content: ReportContent) -> list[str]:
@@ -111,9 +111,9 @@ def convergence(content: ReportContent) -> str:
         return f"The fusion converged after {rounds}."
     if "callback" in went.status:
         return (
-            f"The callback stopped the fusion after {rounds}, before it converged: clusters may yet change."
+            f"The callback stopped the fusion after {rounds}, before it converged: clusters may still change."
         )
     return (
-        f"The fusion did not converge ({went.status}, after {rounds}), so that the clusters may yet change: "
-        "raise max_iter."
+        f"The fusion did not converge ({went.status}, after {rounds}), so that the clusters may still "
+        "change: raise max_iter."
     )

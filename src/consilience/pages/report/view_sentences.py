@@ -17,7 +17,7 @@ from .left_out import REASONS, Reason, why
 _NOTABLE_SHARE = 0.02  # of rows that are flagged or misplaced, from which on a view is said to disagree
 MOST_NAMED = 6
 _MOST_PAIRS = 2
-FAULT = "which view is at fault cannot be sentences"
+FAULT = "nobody can say which view is at fault"
 
 
 def disagreement(content: ReportContent, most: int = MOST_NAMED) -> list[str]:
@@ -82,14 +82,14 @@ def _nothing_in_common(content: ReportContent) -> str:
 def _none_agree(content: ReportContent) -> str:
     if len(content.kept) == 2:
         a, b = (quoted(content.view_names[i]) for i in content.kept)
-        sentences = f"Views {a} and {b} agree about who is near whom no more than chance explains; {FAULT}"
+        text = f"Views {a} and {b} agree about who is near whom no more than chance explains; {FAULT}"
     else:
-        sentences = (
-            "No two views that were kept agree about who is near whom more than chance explains: which of "
-            "them are at fault, and in which rows, cannot be sentences"
+        text = (
+            "No two views that were kept agree about who is near whom more than chance explains: nobody can "
+            "say which of them are at fault, and in which rows"
         )
     flagged = int(content.found.samples.n_flagged.sum())
-    return f"{sentences}{_mean_little(flagged)}."
+    return f"{text}{_mean_little(flagged)}."
 
 
 def _mean_little(flagged: int) -> str:
@@ -116,7 +116,7 @@ def _two(content: ReportContent) -> list[str]:
         ]
     if not np.isfinite(content.found.agreement.shares[a, b]):
         return [
-            "There are too few samples to tell whether the two views agree about who is near whom. Where "
+            "There are too few samples to say whether the two views agree about who is near whom. Where "
             f"they differ, {FAULT}."
         ]
     return [
@@ -129,7 +129,7 @@ def _several(content: ReportContent, most: int) -> list[str]:
     """Say which of three views or more have rows that contradict the others."""
     flagged = content.found.samples.n_flagged
     judged = [i for i in content.kept if content.judged[i]]
-    # Views that agree with nobody are sentences as such, whatever may be flagged in them.
+    # Views that agree with no other are named as such elsewhere, also if rows of theirs are flagged.
     copies = [i for i, absence in content.absences.items() if absence.reason == "copy"]
     blamed = [i for i in sorted([*judged, *copies], key=lambda i: -flagged[i]) if flagged[i]]
     hidden = _hidden(content, [i for i in judged if not flagged[i]], most)
@@ -205,9 +205,9 @@ def _alone(content: ReportContent) -> Bools:
 
 
 def _disagreeing(content: ReportContent, most: int) -> list[str]:
-    """Name the views that were kept though they agree with none that did."""
+    """Name the views that were kept though they agree with no other kept view."""
     if not _compared(content).any() and len(content.kept) > 2:
-        return ["There are too few samples to tell whether the views agree about who is near whom."]
+        return ["There are too few samples to say whether the views agree about who is near whom."]
     views = np.flatnonzero(_alone(content)).tolist()
     if not views:
         return []
@@ -219,7 +219,7 @@ def _disagreeing(content: ReportContent, most: int) -> list[str]:
 
 
 def _pairs_apart(content: ReportContent) -> list[str]:
-    """Name pairs of views that agree no more than by chance, or count them; not those sentences of already."""
+    """Name pairs of views that agree no more than by chance, or count them; not those named before."""
     compared, alone = _compared(content), _alone(content)
     apart = compared & ~content.found.agreement.significant & ~alone & ~alone[:, None]
     names = content.view_names
@@ -244,7 +244,7 @@ def of_view(content: ReportContent, i: int) -> list[str]:
     if absence is not None:
         sentences.append("It is compared with the views that were kept.")
     if absence is not None and absence.reason in ("disagrees", "apart") and not flagged:
-        return [*sentences, "It is at odds with them as a whole: no row is singled out."]
+        return [*sentences, "It contradicts them as a whole: no single row is named."]
     sentences.append(
         f"None of its {count(judged)} rows is flagged."
         if flagged == 0
@@ -252,7 +252,7 @@ def of_view(content: ReportContent, i: int) -> list[str]:
         f"({percent(flagged / judged)})."
     )
     if content.none_agree:
-        return [*sentences, "No two views agree, so that nobody can tell which rows are misplaced."]
+        return [*sentences, "No two views agree, so that nobody can say which rows are misplaced."]
     return [*sentences, *_share_of(content, i, flagged, judged)]
 
 

@@ -120,7 +120,7 @@ def write(
     findings : sequence of Finding
         What `claims.judge` found.
     facts : mapping
-        Versions, machine, threads, seeds, and whatever else belongs to how it was made; may be nested.
+        Versions, machine, threads, seeds, and all else that belongs to how it was made; may be nested.
     missing : sequence of (str, str)
         Sets that could not be used, and why.
     quick : bool
@@ -167,7 +167,7 @@ def _introduction(tables: Tables, paper: Paper) -> Markup:
         "p",
         "The tables and figures of Y. Liang, D. Huang, C.-D. Wang and P. S. Yu, ",
         element("cite", "Multi-view Graph Learning by Joint Modeling of Consistency and Inconsistency"),
-        f", made anew with consilience: on {len(theirs)} of its {printed} data sets{listing}{more}. What is "
+        f", made again with consilience: on {len(theirs)} of its {printed} data sets{listing}{more}. What is "
         "printed in the paper stands next to our numbers, in grey.",
     )
 
@@ -242,8 +242,8 @@ def _score_tables(rows: Sequence[Row], paper: Paper) -> Markup:
         return Markup("")
     legend = element(
         "p",
-        "In percent: mean and standard deviation over the runs; the best of each row in bold. In grey what the "
-        f"paper prints, and ours minus that; differences of more than {COMPARABLE:g} points are marked.",
+        "In percent: mean and standard deviation over the runs; the best of each row in bold. In grey what "
+        f"the paper prints, and ours minus that; differences of more than {COMPARABLE:g} points are marked.",
         class_="note",
     )
     by_metric = [

@@ -1,4 +1,4 @@
-"""The tables of the page: scores, times, and what the other experiments come to."""
+"""The tables of the page: scores, times, and the results of the other experiments."""
 
 from __future__ import annotations
 

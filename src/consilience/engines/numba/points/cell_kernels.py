@@ -12,13 +12,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-_njit = nb.njit(nogil=True, cache=True)  # no fast mathematics: it takes NaN for a thing that never is
-TILE = 1024  # others that are looked at together: what is known of them stays in the cache
+_njit = nb.njit(nogil=True, cache=True)  # no fast mathematics: it assumes that there is no NaN
+TILE = 1024  # others that are compared together: their sums stay in the cache
 
 
 @_njit
 def fill_rows(x, columns, ranges, euclidean, first, last, out):
-    """Fill `out` with what the rows [first, last) of x are to all others.
+    """Fill `out` with the distances of the rows [first, last) of x to all others.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def fill_rows(x, columns, ranges, euclidean, first, last, out):
     columns : ndarray of shape (d, n)
         The others, column by column.
     ranges : ndarray of shape (d,)
-        What to divide the differences of a column by; 0: its values are equal or not, no more.
+        The divisor for the differences of a column; 0: its values are only equal or not.
     euclidean : bool
         Whether to take squared Euclidean distances instead, scaled up to all columns; NaN if two rows have no
         column in common. `ranges` must be 1 then.
@@ -51,7 +51,7 @@ def fill_rows(x, columns, ranges, euclidean, first, last, out):
 
 @_njit
 def _add(a, column, span, euclidean, total, common):
-    """Add what one column says; a loop for each kind of column, without branches, for vector instructions."""
+    """Add the terms of one column; one loop per kind of column, without branches, for vector instructions."""
     if span == 0:
         for j in range(len(total)):
             known = column[j] == column[j]

@@ -63,17 +63,17 @@ class DensePoints:
         return find_neighbors(self, k, search)
 
     def nearest_of_all(self, k: int) -> Neighbors:
-        """Return each sample's k nearest others, by a look at all pairs."""
+        """Return each sample's k nearest others, by comparing all pairs."""
         rows = self._searched(self.x, self.blank, self._shift())
         lists = nearest_dense(rows, rows, k, own=True)
         return Neighbors(lists, SearchReport(pairs=len(self.x) - 1.0))
 
     def _shift(self) -> tuple[Any, float]:
-        """Return what to subtract from rows, and then to divide them by, to make the most of few digits."""
+        """Return what to subtract from rows, and then the divisor, so that few digits are enough."""
         return (0.0, 1.0) if self.cosine else middle_and_reach(self.x)
 
     def _searched(self, x: Floats, blank: NDArray[np.bool_], shift: tuple[Any, float]) -> DenseRows:
-        """Return rows with their copies for the fast look: distances change by a common factor at most."""
+        """Return rows with copies for the fast comparison: distances change at most by a common factor."""
         if self.cosine:
             return DenseRows.of(x, blank, x.astype(np.float32))
         return DenseRows.of(x, blank, shifted_rows32(x, *shift))
@@ -87,7 +87,7 @@ class DensePoints:
         return self.x if len(rows) == len(self.x) else self.x[rows]
 
     def reach(self, rows: Index, features: DenseRows32, places: Index, k: int) -> Floats:
-        """Return how far the k-th nearest of some of the rows is, squared; found by looking at all rows.
+        """Return how far the k-th nearest of some of the rows is, squared; found by comparing all rows.
 
         `features` are the rows as they are searchable, `places` are of these.
         """
@@ -218,7 +218,7 @@ class SparsePoints:
         return find_neighbors(self, k, search)
 
     def nearest_of_all(self, k: int) -> Neighbors:
-        """Return each sample's k nearest others, by a look at all pairs."""
+        """Return each sample's k nearest others, by comparing all pairs."""
         rows = (self.x, self.blank)
         lists = nearest_sparse(rows, rows, k, own=True)
         return Neighbors(lists, SearchReport(pairs=self.x.shape[0] - 1.0))
@@ -231,7 +231,7 @@ class SparsePoints:
         return self.x if len(rows) == self.x.shape[0] else sparse.csr_array(self.x[rows])
 
     def reach(self, rows: Index, features: SparseRows32, places: Index, k: int) -> Floats:
-        """Return how far the k-th nearest of some of the rows is, squared; found by looking at all rows.
+        """Return how far the k-th nearest of some of the rows is, squared; found by comparing all rows.
 
         `features` are the rows as they are searchable, `places` are of these.
         """
@@ -255,7 +255,7 @@ class SparsePoints:
         return found
 
     def settle(self, found: Lists) -> None:
-        """Let lists with samples that have nothing in common have the first of those: all are equally far."""
+        """Replace samples with nothing in common in the lists by the first such ones: all are equally far."""
         if self.cosine:
             x = self.x.data, self.x.indices, self.x.indptr, self.blank
             threads.for_ranges(
@@ -345,7 +345,7 @@ def _mean_over_pairs(x: Any, blank: NDArray[np.bool_], cosine: bool) -> float:
 
 
 def _total_variance(x: Any) -> float:
-    """Return the mean squared distance of the rows from their mean; two passes, so that nothing cancels."""
+    """Return the mean squared distance of the rows from their mean; two passes, to avoid cancellation."""
     if not sparse.issparse(x):
         return float(x.var(axis=0, dtype=np.float64).sum())
     n = x.shape[0]

@@ -1,4 +1,4 @@
-"""A metric that the user brings as a function of two rows."""
+"""A metric that the user gives as a function of two rows."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Metric = Callable[[NDArray[Any], NDArray[Any]], float]
 class FunctionPoints:
     """Distances by a function of two rows.
 
-    It is called for every pair and direction, n^2 times for a search, by one thread: nothing is taken for
-    granted, not even that it is symmetric. The value on the edge from sample i to sample j is
-    ``metric(x[i], x[j])``; of a sample and itself it is never asked.
+    It is called for every pair and direction, n^2 times for a search, by one thread: nothing is assumed, not
+    even that it is symmetric. The value on the edge from sample i to sample j is ``metric(x[i], x[j])``; it
+    is never called for a sample and itself.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class FunctionPoints:
         self.metric, self.name, self.sample_ids = metric, name, sample_ids
 
     def _measure(self, a: NDArray[Any], j: int, sample: str) -> float:
-        """Return the distance from a row, of the sample that messages call so, to sample j."""
+        """Return the distance from a row to sample j; `sample` is the name of the row in messages."""
         returned = self.metric(a, self.x[j])
         try:
             value = float(returned)
@@ -74,7 +74,7 @@ class FunctionPoints:
         return np.array([0.0 if i == j else self._measure(self.x[i], j, label) for j in range(len(self.x))])
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
-        """Return each sample's k nearest others; always by a look at all pairs."""
+        """Return each sample's k nearest others; always by comparing all pairs."""
         n = len(self.x)
         lists = nearest_given(lambda a, b: np.stack([self._row(i) for i in range(a, b)]), n, n, k, own=True)
         return Neighbors(lists, SearchReport(pairs=n - 1.0))
@@ -84,7 +84,7 @@ class FunctionPoints:
         return self._lengths(self.x, edges, lambda i: f"samples {label_of(self.sample_ids, i)} and") ** 2
 
     def _lengths(self, x: Floats, edges: Edges, label: Callable[[int], str]) -> Floats:
-        """Return the distances on edges from these rows, that messages call so, to placed ones."""
+        """Return the distances on edges from these rows to placed ones; `label` names a row in messages."""
         rows = np.repeat(np.arange(len(x)), np.diff(edges.indptr)).tolist()
         pairs = zip(rows, edges.indices.tolist(), strict=True)
         return np.array([self._measure(x[i], j, label(i)) for i, j in pairs], dtype=np.float64)
@@ -125,8 +125,8 @@ class FunctionQueries:
         m, n = len(self.x), len(self.points.x)
 
         def block(start: int, stop: int) -> Floats:
-            everybody = np.tile(np.arange(n), stop - start)
-            edges = CompressedRows(np.arange(stop - start + 1) * n, everybody)
+            all_samples = np.tile(np.arange(n), stop - start)
+            edges = CompressedRows(np.arange(stop - start + 1) * n, all_samples)
             lengths = self.points._lengths(self.x[start:stop], edges, lambda i: _label(start + i))
             return lengths.reshape(stop - start, n)
 

@@ -1,7 +1,7 @@
 r"""Distances over the columns that two samples both have: mixed types, and empty cells.
 
-Gower's distance [1]_ of two samples is the mean, over the columns in which neither has an empty cell, of what
-each column says of them, which is between 0 and 1:
+Gower's distance [1]_ of two samples is the mean, over the columns in which neither has an empty cell, of
+their distances by each column, which are between 0 and 1:
 
 .. math::
 
@@ -10,7 +10,7 @@ each column says of them, which is between 0 and 1:
     [x_{if} \ne x_{jf}] & \text{categories} \end{cases}
 
 with :math:`\delta_{ijf}` whether both have column f and :math:`r_f` the range of its values. A column whose
-values are all the same says 0.
+values are all the same gives 0.
 
 References
 ----------
@@ -40,7 +40,7 @@ KINDS = ("numeric", "categorical", "ordinal")
 class GowerPoints:
     """Gower's distance: numbers, ranks and categories, with empty cells.
 
-    Two samples that have no column in common are at distance 1, by definition: as far as columns can say.
+    Two samples that have no column in common are at distance 1, by definition: the largest possible.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class GowerPoints:
         self.ranges = self._ranges(kinds)
 
     def _ranges(self, kinds: Sequence[str] | None) -> NDArray[np.float64]:
-        """Return what to divide differences by: 0 for categories, infinity for constant columns."""
+        """Return the divisors of differences: 0 for categories, infinity for constant columns."""
         d = self.x.shape[1]
         kinds = ("numeric",) * d if kinds is None else tuple(kinds)
         if len(kinds) != d or not set(kinds) <= set(KINDS):
@@ -101,7 +101,7 @@ class GowerPoints:
         return np.where(np.array(kinds) == "categorical", 0.0, span)
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
-        """Return each sample's k nearest others; always by a look at all pairs."""
+        """Return each sample's k nearest others; always by comparing all pairs."""
         return Neighbors(self._nearest(self.x, k, own=True), SearchReport(pairs=len(self.x) - 1.0))
 
     def _nearest(self, x: Floats, k: int, own: bool) -> Index:
@@ -117,7 +117,7 @@ class GowerPoints:
         return index
 
     def _block(self, x: Floats, columns: Floats, start: int, stop: int, own: bool) -> Floats:
-        """Return what some rows are to all samples."""
+        """Return the distances of some rows to all samples."""
         block = np.empty((stop - start, len(self.x)))
         cell_kernels.fill_rows(x, columns, self.ranges, self._euclidean, start, stop, block)
         if own:
@@ -170,7 +170,7 @@ class GowerPoints:
         return float(sums.sum()) / n**2
 
     def is_constant(self) -> bool:
-        """Say whether no column tells samples apart; which cells are empty does not count."""
+        """Say whether no column distinguishes samples; which cells are empty does not count."""
         return not bool(np.any(self.highest > self.lowest))
 
     def reordered(self, order: NDArray[np.intp]) -> GowerPoints:
@@ -182,7 +182,7 @@ class GowerPoints:
         return other
 
     def query(self, rows: Any) -> CellQueries:
-        """Put new samples next to these; beyond the range of its values a column says over 1."""
+        """Put new samples next to these; outside the range of its values a column gives more than 1."""
         return CellQueries(self, as_queries(rows, self.x, np.float64, missing=True))
 
 

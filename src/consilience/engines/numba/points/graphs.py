@@ -1,10 +1,10 @@
-"""A sparse graph of distances as a view: who is joined to whom, and how long the edges are.
+"""A sparse graph of distances as a view: which samples have edges, and how long these are.
 
 An absent entry of such a graph is no edge, and never a distance of 0; a stored 0 is an edge between samples
-that are the same. Whatever asks for the distance of two samples that no edge joins is told the largest
-distance of the graph: as far as the farthest. Where all edges are equally long that would say nothing, and it
-is twice as far: two steps. Similarity graphs need no such rule (an absent edge is similarity 0) and are
-`PairPoints`. In both, of equally long edges those come first whose ends share more neighbours (`ties`).
+that are the same. The distance of two samples that no edge joins is the largest distance of the graph: as far
+as the farthest. Where all edges are equally long that would not distinguish them, and it is twice as far: two
+steps. Similarity graphs need no such rule (an absent edge is similarity 0) and are `PairPoints`. In both, of
+equally long edges those come first whose ends share more neighbours (`ties`).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class GraphPoints:
         rows : sparse matrix or array of shape (m, n)
             The edges of each new sample to those of the graph, by their lengths; in an array 0 is no edge. No
             node of a graph has an edge to itself, so one that comes again as a new one is not at 0 from
-            itself, unless its row says so.
+            itself, unless its row has that edge.
         """
         n = self.matrix.shape[0]
         if rows.ndim != 2 or rows.shape[1] != n:
@@ -127,7 +127,7 @@ def _are_equal(lengths: Floats) -> bool:
 
 def _farthest(lengths: Floats) -> float:
     longest = float(lengths.max(initial=0.0))
-    # A length of 0 throughout says only who is joined; any other number says who is not.
+    # If all lengths are 0, only the edges are known: any other number means that there is no edge.
     return longest if not len(lengths) or not _are_equal(lengths) else 2 * longest or 1.0
 
 

@@ -38,7 +38,7 @@ class MetricPoints:
     x : ndarray or CSR of shape (n, d)
         Features.
     metric : str
-        Its name. Those of yes/no features take whatever is not 0 for yes.
+        Its name. Metrics of yes/no features take everything that is not 0 for yes.
     name : str
         The view's name, for messages.
     sample_ids : sequence, default=None
@@ -66,7 +66,7 @@ class MetricPoints:
     def _rows(self, start: int, stop: int) -> Floats:
         block = self._distances(self.x[start:stop])
         undefined = np.isnan(block)
-        undefined[np.arange(stop - start), np.arange(start, stop)] = False  # nobody asks for these
+        undefined[np.arange(stop - start), np.arange(start, stop)] = False  # these are not used
         self._check(undefined, lambda i: f"samples {label_of(self.sample_ids, start + i)} and")
         return block
 
@@ -85,7 +85,7 @@ class MetricPoints:
         )
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
-        """Return each sample's k nearest others; always by a look at all pairs."""
+        """Return each sample's k nearest others; always by comparing all pairs."""
         n = self.x.shape[0]
         return Neighbors(nearest_given(self._rows, n, n, k, own=True), SearchReport(pairs=n - 1.0))
 
@@ -157,7 +157,7 @@ def squared_on_edges(rows: Callable[[int, int], Floats], n: int, edges: Edges) -
 
 
 class PairPoints:
-    """Distances or similarities that the user brings, as an n x n matrix; similarities may be sparse.
+    """Distances or similarities that the user gives, as an n x n matrix; similarities may be sparse.
 
     Sparse ones are edges of a graph: of equal ones those come first whose ends share more of their
     neighbours (`ties`). In dense ones the lower index is nearer.
@@ -248,7 +248,7 @@ class PairPoints:
         Parameters
         ----------
         rows : ndarray of shape (m, n), or CSR for similarities
-            Of what `kind` and `squared` say. Not negative.
+            Distances or similarities, as `kind` and `squared` say. Not negative.
         """
         return PairQueries(self, given_pairs(rows, self.matrix.shape[0], self.kind))
 
@@ -270,7 +270,7 @@ class PairQueries:
 
 
 def given_pairs(queries: Any, n: int, kind: Kind) -> Any:
-    """Return what new samples are to the n placed samples, checked: finite, and not negative.
+    """Return the values of new samples to the n placed samples, checked: finite, and not negative.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def given_pairs(queries: Any, n: int, kind: Kind) -> Any:
             f"New samples are given by {queries.shape[-1]} numbers each, one for each of the {n} samples of "
             "the view is needed."
         )
-    if kind == "distance":  # computing distances leaves tiny numbers below 0
+    if kind == "distance":  # rounding can give tiny numbers below 0
         tiny = 1e-12 * queries.max(axis=1, initial=0.0)[:, None]
         queries = np.where((queries < 0) & (queries >= -tiny), 0.0, queries)
     values = queries.data if is_sparse else queries.ravel()

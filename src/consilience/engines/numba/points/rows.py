@@ -1,6 +1,6 @@
-"""Rows of features made ready to be measured: unit length, centring, and new samples in the form of old ones.
+"""Preparing rows of features: unit length, centring, and new samples in the form of old ones.
 
-What is done to a row does not depend on the other rows, to the last bit: a placed sample that comes again as a
+The result for a row does not depend on the other rows, to the last bit: a placed sample that comes again as a
 new one is the same sample.
 """
 
@@ -14,12 +14,12 @@ from scipy import sparse
 
 from ...points.protocol import Floats
 
-_ROUNDING = 4  # entries of a row that differ by no more than so many last digits are the same
+_ROUNDING = 4  # entries of a row that differ by no more than this number of last digits are the same
 
 
 def unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Scale rows to unit length; say which are zero and stay so."""
-    # The largest entry is taken out first: squares of very large or small numbers would not be finite.
+    """Scale rows to unit length; return also which are zero and stay so."""
+    # First divided by the largest entry: squares of very large or small numbers would not be finite.
     largest = np.maximum(x.max(axis=1), -x.min(axis=1)).astype(np.float64)
     blank = largest == 0
     scaled = x / np.where(blank, 1.0, largest)[:, None]
@@ -29,13 +29,13 @@ def unit_rows(x: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 
 def _squares(x: Floats) -> Floats:
     """Return the squared norm of each row."""
-    # NumPy adds up a long row in another order if it is the only one.
+    # NumPy adds up a long row in another order if there is only one row.
     several = np.repeat(x, 2, axis=0) if len(x) == 1 else x
     return np.asarray(np.einsum("ij,ij->i", several, several))[: len(x)]
 
 
 def centered_rows(x: Floats) -> Floats:
-    """Subtract from each row its mean; rows that are constant but for rounding become zero.
+    """Subtract from each row its mean; rows that are constant up to rounding become zero.
 
     Each row is also scaled by a power of two, so that nothing overflows: for directions only.
 
@@ -52,13 +52,13 @@ def centered_rows(x: Floats) -> Floats:
     spread = np.ldexp(high, -exponents) - np.ldexp(low, -exponents)
     tiny = _ROUNDING * np.finfo(x.dtype).eps * np.ldexp(largest, -exponents)
     scaled -= scaled.mean(axis=1)[:, None]
-    scaled -= scaled.mean(axis=1)[:, None]  # what rounding left of the mean
+    scaled -= scaled.mean(axis=1)[:, None]  # the rest of the mean, due to rounding
     scaled[spread <= tiny] = 0.0
     return scaled
 
 
 def sparse_unit_rows(x: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
-    """Scale rows to unit length; say which are zero and stay so."""
+    """Scale rows to unit length; return also which are zero and stay so."""
     counts = np.diff(x.indptr)
     largest = np.asarray(abs(x).max(axis=1).todense(), dtype=np.float64).ravel()
     blank = largest == 0
@@ -85,7 +85,7 @@ def as_queries(queries: Any, x: Any, dtype: Any, *, missing: bool = False) -> An
     x : ndarray or CSR of shape (n, d)
         The placed samples: whether they are sparse, and how many features they have.
     dtype : dtype
-        What numbers they were given as, so that the same sample is measured by the same arithmetic.
+        The type in which they were given, so that the same sample is measured by the same arithmetic.
     missing : bool, default=False
         Whether cells may be NaN.
 
@@ -105,7 +105,7 @@ def as_queries(queries: Any, x: Any, dtype: Any, *, missing: bool = False) -> An
         raise ValueError(f"New samples must be rows of a 2-D array, got {queries.ndim} dimensions.")
     if queries.shape[1] != x.shape[1]:
         raise ValueError(f"New samples have {queries.shape[1]} features, those of the view {x.shape[1]}.")
-    with np.errstate(over="ignore"):  # looked at below
+    with np.errstate(over="ignore"):  # checked below
         if sparse.issparse(x):
             result = sparse.csr_array(queries, dtype=dtype, copy=True)
             result.sum_duplicates()

@@ -1,4 +1,4 @@
-"""The approximate search where that is wished or pays, and the exact one elsewhere: the door to both."""
+"""The approximate search where it is asked for or cheaper, and otherwise the exact one."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .regions import FEWEST, Regions, exact_sample, search_regions
 
 logger = logging.getLogger(__name__)
 
-SOUGHT = ((10_000, 0.99), (100_000, 0.98), (1_000_000, 0.91))  # samples, and the recall to seek among them
-FEWEST_SAMPLES = 20_000  # from which on "auto" considers it: below, all pairs take seconds at most
+SOUGHT = ((10_000, 0.99), (100_000, 0.98), (1_000_000, 0.91))  # samples, and the recall wanted for them
+FEWEST_SAMPLES = 20_000  # from which on "auto" may use it: below, all pairs take seconds at most
 _PER_ROOT = 1.4  # regions for the square root of the number of samples
 _TO_CHOOSE, _TO_CHECK = 800, 400  # samples whose true neighbours decide on the effort, and on the recall
-_SHORTFALL = 0.03  # how far the recall may stay behind what was sought without a warning
+_SHORTFALL = 0.03  # how far the recall may be below the one wanted without a warning
 _ROUNDING = 1e-11  # squared distances that differ by no more than this part are equal
-_OVERHEAD = 2.0  # what a pair costs here, beside a pair of the exact search
+_OVERHEAD = 2.0  # what a pair costs here, relative to a pair of the exact search
 
 
 def sought_recall(n: int) -> float:
-    """Return the recall that is sought among n samples: less, where each neighbour costs more.
+    """Return the recall wanted for n samples: less where each neighbour costs more.
 
     Examples
     --------
@@ -39,14 +39,14 @@ def sought_recall(n: int) -> float:
 
 
 class Features(Protocol):
-    """Placed features, dense or sparse: all that a search asks of them."""
+    """Placed features, dense or sparse: the methods that a search needs."""
 
     x: Any
     blank: NDArray[np.bool_]
     name: str
 
     def nearest_of_all(self, k: int) -> Neighbors:
-        """Return each sample's k nearest others, by a look at all pairs."""
+        """Return each sample's k nearest others, by comparing all pairs."""
 
     def searchable(self, rows: Index) -> Any:
         """Return some rows, all with a direction, as the approximate search takes them."""
@@ -58,11 +58,11 @@ class Features(Protocol):
         """Return each sample's k nearest of those listed by the approximate search, measured exactly."""
 
     def settle(self, found: Lists) -> None:
-        """Make the lists what they should be where many samples are equally far."""
+        """Correct the lists where many samples are equally far."""
 
 
 def find_neighbors(points: Features, k: int, search: str) -> Neighbors:
-    """Return each sample's k nearest others, found as is asked.
+    """Return each sample's k nearest others by the search that is asked for.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def find_neighbors(points: Features, k: int, search: str) -> Neighbors:
     k : int
         How many.
     search : {"exact", "auto", "approximate"}
-        "auto": approximate only if it is estimated to cost less than to look at all pairs.
+        "auto": approximate only if the estimated cost is less than that of all pairs.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def find_neighbors(points: Features, k: int, search: str) -> Neighbors:
 
 
 def _among_all(points: Features, rows: Index, k: int) -> tuple[Lists, SearchReport]:
-    """Look at all pairs of a few rows."""
+    """Compare all pairs of a few rows."""
     others = np.arange(len(rows) - 1, dtype=np.int32)
     places = np.arange(len(rows), dtype=np.int32)
     lists = points.measure_lists(rows, places, others + (others >= places[:, None]), k)
@@ -110,10 +110,10 @@ def _among_all(points: Features, rows: Index, k: int) -> tuple[Lists, SearchRepo
 def _among_regions(
     points: Features, rows: Index, k: int, may_decline: bool
 ) -> tuple[Lists, SearchReport] | None:
-    """Search among rows that have a direction; None if to look at all pairs costs less."""
+    """Search among rows that have a direction; None if comparing all pairs costs less."""
     features: Any = points.searchable(rows)
     n = len(features)
-    # Always the same draw: what is near does not depend on chance, nor on the order of views.
+    # Always the same draw: neighbours depend neither on chance nor on the order of views.
     rng = np.random.default_rng(0)
     regions = Regions.among(features, min(n // 2, round(_PER_ROOT * np.sqrt(n))), rng)
     some, others = _drawn(n, rng)
@@ -123,7 +123,7 @@ def _among_regions(
     work = effort.pairs + len(regions)
     if may_decline and _OVERHEAD * work > n:
         logger.info(
-            "view %r: exact search, because %.0f of %d samples would have to be looked at each",
+            "view %r: exact search, because each sample would have to be compared with %.0f of %d",
             *(points.name, work, n),
         )
         return None
@@ -138,7 +138,7 @@ def _among_regions(
     if recall < sought_recall(n) - _SHORTFALL:
         warn(
             f"View {points.name!r}: the approximate search found {100 * recall:.0f} % of the neighbours of "
-            f"some samples, {100 * sought_recall(n):.0f} % were sought. Pass neighbor_search='exact' to "
+            f"some samples, {100 * sought_recall(n):.0f} % were wanted. Pass neighbor_search='exact' to "
             "find all."
         )
     return found, SearchReport("approximate", recall, len(regions), work)
@@ -154,7 +154,7 @@ def _drawn(n: int, rng: np.random.Generator) -> tuple[Index, Index]:
 def _recall(found: Lists, samples: Index, reach: Floats) -> float:
     """Return which share of the members of some lists are no farther than the true last ones.
 
-    Of equally far ones any will do.
+    Any of equally far ones counts as right.
     """
     near = found.squares[samples] <= reach[:, None] * (1 + _ROUNDING)
     return float((near & (found.nearest[samples] != samples[:, None])).mean())

@@ -1,9 +1,9 @@
 """Products of rows of bytes, four times as many a second as of single precision, where the processor can.
 
 The instruction VPDPBUSD (AVX-512 VNNI) multiplies 64 unsigned bytes with 64 signed ones and adds them up by
-four. It wants 16 rows side by side, four columns at a time: a panel. Numba has no vectors of bytes, so the
-innermost loop, 8 rows by one or two panels, is put together here as LLVM code. `supported` says whether this
-machine has the instruction; where not, nothing of this is used or compiled.
+four. It needs 16 rows side by side, four columns at a time: a panel. Numba has no vectors of bytes, so the
+innermost loop, 8 rows by one or two panels, is written here as LLVM code. `supported` says whether this
+machine has the instruction; otherwise nothing of this is used or compiled.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.
@@ -30,7 +30,7 @@ PANEL, GROUP = 16, 8  # rows of a panel, and of the other side
 def supported() -> bool:
     """Say whether the processor has the instruction, and Numba may use it."""
     if getattr(nb.config, "CPU_NAME", None) or getattr(nb.config, "CPU_FEATURES", None):
-        return False  # Numba was told to compile for another processor
+        return False  # Numba is set to compile for another processor
     features = llvm.get_host_cpu_features()
     return bool(features.get("avx512vnni") and features.get("avx512f") and features.get("avx512bw"))
 
@@ -48,7 +48,7 @@ _SUMS, _PRODUCTS = ir.VectorType(_WORD, PANEL), ir.VectorType(_FLOAT, PANEL)
 
 
 def _at(builder, base, offset, kind):
-    """Return a pointer to so many bytes after an address."""
+    """Return a pointer to an address plus an offset in bytes."""
     return builder.inttoptr(builder.add(base, offset), kind.as_pointer())
 
 
@@ -142,7 +142,7 @@ def multiply_panels(rows, starts, panels, first, last, out):
     rows : ndarray of int8 of shape (m, 4 * depth)
         m is a multiple of 8.
     starts : ndarray of int32 of shape (m,)
-        What the sums begin with: minus 128 times the sum of each row.
+        The initial values of the sums: minus 128 times the sum of each row.
     panels : ndarray of uint8 of shape (n_panels, depth, 16, 4)
         Rows 16 p to 16 p + 15 as panel p, 128 added to each entry; it begins on a cache line.
     out : ndarray of float32 of shape (m, 16 * (last - first))

@@ -1,6 +1,6 @@
-"""Rows of which there are many copies: the approximate search looks at one of each, and lists get all.
+"""Rows with many copies: the approximate search uses one of each, and lists get all.
 
-A region of copies cannot be divided, and everybody in it would be compared with everybody else.
+A region of copies cannot be divided, and all samples in it would be compared with each other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...points.protocol import Index
 from . import copy_kernels
 from .region_rows import Lists
 
-_MANY = 64  # copies of a row, in the mean over samples, from which on to look for them pays
+_MANY = 64  # copies of a row, in the mean over samples, from which on the search for them saves time
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Copies:
         starts = np.concatenate([np.flatnonzero(begins), [len(samples)]])
         if float((np.diff(starts) ** 2).sum()) < _MANY * len(samples):
             return None
-        # Groups in the order of their first members, as if the others had never been there.
+        # Groups in the order of their first members, as if there were no others.
         sizes, in_order = np.diff(starts), np.argsort(members[starts[:-1]], kind="stable")
         group = np.empty(len(sizes), dtype=np.int64)
         group[in_order] = np.arange(len(sizes))

@@ -21,7 +21,7 @@ def mark_rows(data, columns, starts, samples, first, last, marks):
         mark = np.uint64(0)
         for p in range(starts[samples[place]], starts[samples[place] + 1]):
             bits = np.uint64(data[p]) * _FACTOR
-            bits ^= bits >> np.uint64(32)  # of round numbers only the first bits are set
+            bits ^= bits >> np.uint64(32)  # in round numbers only the first bits are set
             mark = (mark ^ bits ^ (np.uint64(columns[p]) * _FACTOR)) * _FACTOR
             mark ^= mark >> np.uint64(32)
         marks[place] = mark
@@ -29,7 +29,7 @@ def mark_rows(data, columns, starts, samples, first, last, marks):
 
 @_njit
 def find_begins(data, columns, starts, samples, marks, begins):
-    """Say which samples, in the order of their marks, are no copies of the one before."""
+    """Mark the samples, in the order of their marks, that are not copies of the one before."""
     for place in range(1, len(samples)):
         if marks[place] == marks[place - 1]:
             begins[place] = not _equal(data, columns, starts, samples[place], samples[place - 1])

@@ -1,4 +1,4 @@
-"""The exact search: each row's nearest among others, through a fast look at all pairs (see `kernels`)."""
+"""The exact search: each row's nearest, by a fast comparison of all pairs (see `exact_kernels`)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class DenseRows:
     Attributes
     ----------
     x : ndarray of shape (n, d)
-        The rows, by which they are measured in the end.
+        The rows, for the exact distances at the end.
     blank : ndarray of bool of shape (n,)
         Which of them have no direction.
     single : ndarray of float32 of shape (n, d)
-        A copy for the fast look at all pairs.
+        A copy for the fast comparison of all pairs.
     lengths : ndarray of float32 of shape (n,)
         Norms of the copies.
     squares : ndarray of float32 of shape (n,)
@@ -55,7 +55,7 @@ class DenseRows:
 
 
 def nearest_dense(rows: DenseRows, among: DenseRows, k: int, own: bool) -> Index:
-    """Return the k nearest of `among` for each row; if `own`, they are the same rows, and itself is left out.
+    """Return the k nearest of `among` for each row; if `own`, they are the same rows, without the row itself.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def nearest_dense(rows: DenseRows, among: DenseRows, k: int, own: bool) -> Index
     index = np.empty((m, k), dtype=np.int32)
     these = (rows.x, rows.blank, rows.lengths)
     others = (among.x, among.blank, among.lengths, among.squares)
-    scratch: list[NDArray[np.float32]] = []  # used again, because fresh memory costs time to map
+    scratch: list[NDArray[np.float32]] = []  # used again, because mapping new memory takes time
 
     def search(first: int, last: int) -> None:
         blocks = list(row_blocks(n, 4, first, last))
@@ -90,7 +90,7 @@ def nearest_dense(rows: DenseRows, among: DenseRows, k: int, own: bool) -> Index
         scratch.append(buffer)
 
     with threads.libraries_on_one_thread():
-        threads.for_ranges(search, m, grain=64, told=True)
+        threads.for_ranges(search, m, grain=64, reported=True)
     return index
 
 
@@ -112,9 +112,9 @@ def nearest_sparse(
     squares = _squares(y, y_blank)
     lengths = np.sqrt(squares)
     own_lengths = lengths if own else np.minimum(np.sqrt(_squares(x, x_blank)), _FAR)
-    # Of the two rows of a product, one is of `among`: there are no more terms than it has entries.
+    # One of the two rows of a product is of `among`: there are no more terms than it has entries.
     longest = int(np.diff(y.indptr).max(initial=0))
-    # Never so small that distances which count as equal could fall on both sides of the limit.
+    # Never so small that distances that count as equal could be on both sides of the limit.
     slack = max((longest + 16) * float(np.finfo(np.float64).eps), 1e-11)
     floor = (longest + 16) * float(np.finfo(np.float64).tiny)
     index = np.empty((x.shape[0], k), dtype=np.int32)
@@ -126,7 +126,7 @@ def nearest_sparse(
         lambda a, b: exact_kernels.select_sparse(these, others, slack, floor, far, own, k, a, b, index),
         x.shape[0],
         grain=64,
-        told=True,
+        reported=True,
     )
     return index
 
@@ -138,7 +138,7 @@ def _squares(x: sparse.csr_array, blank: NDArray[np.bool_]) -> NDArray[np.float6
 
 
 def filled_up(index: Index, k: int) -> Index:
-    """Return k columns: what is lacking is -1."""
+    """Return k columns: missing ones are -1."""
     return np.pad(index, ((0, 0), (0, k - index.shape[1])), constant_values=-1)
 
 
@@ -154,8 +154,8 @@ def nearest_given(
     m, n, k : int
         Number of rows, of columns, and of columns wanted.
     own : bool
-        Whether row i and column i are the same sample, which is left out; what is lacking is filled up with
-        i, otherwise with -1.
+        Whether row i and column i are the same sample, which is left out; missing columns are then i,
+        otherwise -1.
     largest_allowed : float, default=inf
         Larger values are left out.
 

@@ -1,12 +1,12 @@
 """Compiled parts of the exact neighbour search.
 
-A search looks at all pairs through fast approximate values, and at the few that could be neighbours
-exactly. For row i and every j an approximate squared distance and a rigorous bound of its error are
-known; T, the k-th smallest upper bound, is an upper bound of the k-th smallest distance; whatever has a
-lower bound above T is out. The rest is measured directly, and the k smallest by (distance, index) are
-kept. Distances are compared by their first twelve digits or so, lest the order of summation decide who is a
-neighbour where distances are tied.
-Columns are looked at in groups, through their minima: T is taken as the k-th smallest minimum of a
+A search compares all pairs by fast approximate values, and the few that could be neighbours exactly. For row
+i and every j an approximate squared distance and a rigorous bound of its error are known; T, the k-th
+smallest upper bound, is an upper bound of the k-th smallest distance; every j with a lower bound above T is
+excluded. The rest is measured directly, and the k smallest by (distance, index) are kept. Distances are
+compared by about their first twelve digits, so that the order of summation does not decide where distances
+are tied.
+Columns are treated in groups, by their minima: T is taken as the k-th smallest minimum of a
 group's upper bounds, which is hardly larger than the k-th smallest of all, and few groups pass it. Group g
 of G has the columns g, g + G, g + 2 G, ...: minima of many groups are then found by vector instructions.
 """
@@ -23,7 +23,7 @@ import numpy as np
 
 _njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
 _njit_inline = nb.njit(inline="always")
-CHUNK = 64  # columns whose minimum is looked at first, to pass them all at once
+CHUNK = 64  # columns whose minimum is compared first, to skip them all at once
 
 
 @_njit
@@ -33,7 +33,7 @@ def select_dense(products, rows, among, slack, floor, far, own, offset, k, first
     Parameters
     ----------
     products : ndarray of shape (n_rows, n)
-        Approximate inner products of these rows with all of `among`, in some scaled and shifted copy.
+        Approximate inner products of these rows with all of `among`, in a scaled and shifted copy.
     rows : tuple
         The rows themselves, of shape (m, d); which of them are blank; their norms in the scaled copy. A blank
         row has no direction (cosine): it is as far from every other as orthogonal unit vectors.
@@ -41,11 +41,11 @@ def select_dense(products, rows, among, slack, floor, far, own, offset, k, first
         The same, of n rows; and, as the last, their squared norms.
     slack, floor : float
         An approximate squared distance errs by at most ``slack * (length_i + length_j) ** 2 + floor``:
-        rounding, and numbers too small to be told from 0.
+        rounding, and numbers too small to be distinguished from 0.
     far : float
-        Rows of this length or more have no such bounds: all others are looked at exactly.
+        Rows of this length or more have no such bounds: they are compared with all others exactly.
     own : bool
-        Whether both are the same rows, and nobody is a neighbour of itself.
+        Whether both are the same rows, and no row is a neighbour of itself.
     index : ndarray of shape (m, k)
         Output.
     """
@@ -75,7 +75,7 @@ def select_dense(products, rows, among, slack, floor, far, own, offset, k, first
 
 @_njit
 def select_sparse(rows, among, slack, floor, far, own, k, first, last, index):
-    """Find the k nearest rows; as above, but nothing is needed of products, and rows are in CSR form.
+    """Find the k nearest rows; as above, but without given products, and rows are in CSR form.
 
     `rows` begins with (data, indices, indptr), `among` with these of a matrix and of its transpose.
     """
@@ -86,7 +86,7 @@ def select_sparse(rows, among, slack, floor, far, own, k, first, last, index):
     smallest, distance = np.empty(k), np.empty(k)
     for i in range(first, last):
         products[:] = 0
-        near = x_lengths[i] < far  # of other rows products need not be numbers
+        near = x_lengths[i] < far  # for other rows products may not be finite
         for p in range(indptr[i], indptr[i + 1] if near else indptr[i]):
             column = indices[p]
             for q in range(t_indptr[column], t_indptr[column + 1]):
@@ -106,9 +106,9 @@ def select_sparse(rows, among, slack, floor, far, own, k, first, last, index):
 
 @_njit
 def select_given(values, own, offset, k, largest_allowed, first, last, index):
-    """Find the k smallest entries of each row, those above `largest_allowed` left out, and if `own` itself.
+    """Find the k smallest entries of each row, without those above `largest_allowed`, and if `own` itself.
 
-    Rows with fewer than k such entries are filled up with their own number, or with -1 if they have none.
+    Rows with fewer than k such entries are filled with their own number, or with -1 if not `own`.
     """
     distance = np.empty(k, np.float64)
     for r in range(first, last):
@@ -148,7 +148,7 @@ def edge_squares_dense(rows, among, edges, known, first, last, out):
     edges : tuple
         (indptr, indices).
     known : tuple
-        Lists of the other ends of some edges of each row, and what is known of these; the lists may be empty.
+        Lists of the other ends of some edges of each row, and their known values; the lists may be empty.
     """
     (x, x_blank), (y, y_blank), (indptr, indices), (listed, squares) = rows, among, edges, known
     for i in range(first, last):
@@ -182,7 +182,7 @@ def edge_squares_sparse(rows, among, edges, known, first, last, out):
 
 @_njit
 def place_of(j, members):
-    """Return where in a list j is, -1 if nowhere."""
+    """Return where in a list j is, -1 if it is not in it."""
     for slot in range(len(members)):
         if members[slot] == j:
             return slot
@@ -191,7 +191,7 @@ def place_of(j, members):
 
 @_njit
 def squared_difference(x, i, y, j):
-    """Squared Euclidean distance of two rows, the same to the last bit if they change places."""
+    """Squared Euclidean distance of two rows, the same to the last bit if they are swapped."""
     total = 0.0
     for f in range(x.shape[1]):
         difference = np.float64(x[i, f]) - np.float64(y[j, f])
@@ -235,7 +235,7 @@ def _bound_row(products, squares, lengths, slack, floor, own, bound, lower, uppe
     lower[:] = np.inf
     upper[:] = np.inf
     for start in range(0, len(bound), n_groups):
-        # Slices, because a sum of two numbers as index would be checked for being negative each time.
+        # Slices, because an index that is a sum would be checked each time for being negative.
         here = slice(start, start + n_groups)
         length, square, product, below = lengths[here], squares[here], products[here], bound[here]
         for g in range(len(below)):
@@ -272,7 +272,7 @@ def _minimum(values, begin, end):
 
 @_njit
 def _without_last_digits(d):
-    """Round to 41 significant bits, so that distances equal but for rounding errors become equal."""
+    """Round to 41 significant bits, so that distances equal up to rounding errors become equal."""
     if not abs(d) < np.inf:
         return d
     mantissa, exponent = math.frexp(d)

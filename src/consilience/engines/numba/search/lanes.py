@@ -1,7 +1,7 @@
 """Sixteen comparisons at once: which of 16 pairs are near, as the bits of a number.
 
-Numba would compare one by one, or all without telling which: so the few instructions are put together here
-as LLVM code, for any processor.
+Numba would compare one by one, or all without showing which: so the few instructions are written here as LLVM
+code, for any processor.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.

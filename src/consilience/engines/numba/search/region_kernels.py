@@ -13,7 +13,7 @@ from .exact_kernels import insert, place_of, sparse_squared_difference, squared_
 from .lanes import LANES, bits_near, bits_within, lowest_bit
 
 _njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
-_FAR = 2.0 - 1e-12  # squared difference of unit vectors with nothing in common, or more, but for rounding
+_FAR = 2.0 - 1e-12  # squared difference of unit vectors with nothing in common, or more, up to rounding
 _TRIES = 8  # times k: samples that are tried in the place of those with nothing in common
 
 
@@ -50,7 +50,7 @@ def nearest_centers(products, squares, labels):
 
 @_njit
 def choose_regions(products, squares, own_squares, weight, reach, fewest, counts, chosen):
-    """List the regions to look into for each row, the nearest first; return how many entries were written.
+    """List the regions to search for each row, the nearest first; return how many entries were written.
 
     Those whose centre has a squared distance of at most ``reach + weight * (that of the nearest)``, but at
     least `fewest`.
@@ -143,11 +143,11 @@ def improve_lists(products, samples, first, squares, distance, index):
 
 @_njit
 def near_pairs(products, queries, first, squares, distance, found, values):
-    """List the pairs of a tile not farther apart than what one of the two has so far; return their number.
+    """List the pairs of a tile that are near enough for the list of one of the two; return their number.
 
-    Nor are equally far ones left out, or who comes first would decide. Row r of `products` belongs to the
-    sample ``queries[r]``, column c to the sample ``first + c``; `distance` has the lists so far, ascending.
-    Another thread may shorten them meanwhile: then some pairs are listed in vain.
+    Equally far ones are not left out: otherwise the order would decide. Row r of `products` belongs to the
+    sample ``queries[r]``, column c to the sample ``first + c``; `distance` has the present lists, ascending.
+    Another thread may improve them at the same time: then some pairs are listed without need.
     """
     n_columns, last = products.shape[1], distance.shape[1] - 1
     limits, own = np.empty(n_columns, np.float32), squares[first : first + n_columns]
@@ -200,7 +200,7 @@ def insert_pairs(found, values, count, distance, index):
 
 @_njit
 def _improve(distance, index, d, j):
-    """Put (d, j) into a full list, ascending by distance, then index, in which nobody may be twice."""
+    """Put (d, j) into a full list, ascending by distance, then index, in which no index may be twice."""
     place = len(distance) - 1
     if d > distance[place] or (d == distance[place] and j >= index[place]):
         return
@@ -208,7 +208,7 @@ def _improve(distance, index, d, j):
         if index[other] == j:
             if distance[other] <= d:
                 return
-            place = other  # it was there with a larger value, by rounding
+            place = other  # it was in the list with a larger value, by rounding
             break
     while place > 0 and (distance[place - 1] > d or (distance[place - 1] == d and index[place - 1] > j)):
         distance[place], index[place] = distance[place - 1], index[place - 1]
@@ -218,13 +218,13 @@ def _improve(distance, index, d, j):
 
 @nb.njit(inline="always")
 def _byte(value, step):
-    """Return a value in steps, rounded to what a byte can hold."""
+    """Return a value in steps, rounded to the range of a byte."""
     return np.int32(np.rint(min(max(value / step, np.float32(-127)), np.float32(127))))
 
 
 @_njit
 def round_rows(x, step, rows, starts):
-    """Round rows to bytes, and set what their products with panels begin with."""
+    """Round rows to bytes, and set the initial values of their products with panels."""
     for i in range(len(x)):
         total = 0
         for f in range(x.shape[1]):
@@ -290,9 +290,9 @@ def measure_lists_sparse(data, indices, indptr, samples, lists, k, first, last, 
 
 @_njit
 def list_first_of_far(data, indices, indptr, blank, first, last, nearest, squares):
-    """Let the samples [first, last) list the first of those with which they have nothing in common.
+    """Put the first samples with nothing in common into the lists of the samples [first, last).
 
-    If the lists have such: all of these are equally far, but hardly any is looked at in a search by regions.
+    Only if the lists have such: all of these are equally far, but a search by regions compares hardly any.
     """
     x, k = (data, indices, indptr), nearest.shape[1]
     distance, members = np.empty(k), np.empty(k, np.int32)

@@ -1,4 +1,4 @@
-"""Features as the approximate search takes them, and the lists that it ends with."""
+"""Features as the approximate search takes them, and the lists that it returns."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from . import byte_products, region_kernels
 Float32s = NDArray[np.float32]
 Bytes = NDArray[np.int8]
 _FINE = 0.01  # error of a squared distance, as a part of it, that rounding to bytes may make
-_RANGE = 0.9999  # share of the entries that bytes must reach; those beyond are cut off
-_MOST_COLUMNS = 1 << 16  # whose products, of bytes, add up to a number of 32 bits
-_TO_CENTER = 512  # rows whose median is taken for the middle of all, about
+_RANGE = 0.9999  # share of the entries that bytes must cover; larger ones are cut off
+_MOST_COLUMNS = 1 << 16  # columns whose products, of bytes, add up to a number of 32 bits
+_TO_CENTER = 512  # rows, about, whose median is taken for the middle of all
 _SKETCH = 512  # columns that centres of sparse rows have at most
 
 
 class Arranged(Protocol):
     """Rows in the order in which they are searched.
 
-    Squared norms and products are in the same unit; there may be more norms than rows, then infinite and of
-    nobody. Products are taken with columns between multiples of `panel` only.
+    Squared norms and products are in the same unit; there may be more norms than rows: the additional ones
+    are infinite. Products are taken only with columns between multiples of `panel`.
     """
 
     squares: Float32s
     panel: int
 
     def products(self, queries: Index, start: int, stop: int, out: Float32s) -> Float32s:
-        """Return the products of the rows `queries` with those from start to stop; `out` has room for them.
+        """Return the products of the rows `queries` with those from start to stop, in `out`.
 
-        The room is for as many rows as `room_for` says.
+        `out` must have as many rows as `room_for` gives.
         """
 
 
 class Rows(Arranged, Protocol):
-    """Rows, dense or sparse: all that the search asks of them."""
+    """Rows, dense or sparse: the methods that the search needs."""
 
     def __len__(self) -> int: ...
 
@@ -51,17 +51,17 @@ class Rows(Arranged, Protocol):
         """Return all rows in another order, ready for very many products."""
 
     def dense(self, rows: NDArray[Any]) -> Float32s:
-        """Return some of the rows as an array, for centres to be made of."""
+        """Return some of the rows as an array, to compute centres."""
 
     def choose_precision(self, queries: Index, last: Index) -> None:
-        """Choose how very many products are taken: fast, but so that who is near does not change."""
+        """Choose how very many products are computed: fast, but so that neighbours do not change."""
 
     def center_products(self, start: int, stop: int, centers: Centers, out: Float32s) -> Float32s:
         """Return the products of the rows from start to stop with centres."""
 
 
 class Centers:
-    """Centres, which rows are multiplied with.
+    """Centres, with which rows are multiplied.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class DenseRows32:
     x : ndarray of float32 of shape (n, d)
         The rows.
     step : float, default=None
-        If set, very many products are taken of the rows in multiples of this, rounded to bytes.
+        If set, very many products are computed from the rows in multiples of this, rounded to bytes.
     """
 
     panel = 1
@@ -123,7 +123,7 @@ class DenseRows32:
         return DenseRows32(self.x[rows])
 
     def are_sure(self, places: Index, k: int, apart: Floats) -> NDArray[np.bool_]:
-        """Say of which rows nobody can be nearer than the k-th of a list but who is in it.
+        """Say for which rows no sample outside a list can be nearer than the k-th in it.
 
         The list is of those nearest in single precision, in this order, at the squared distances `apart`.
         """
@@ -135,11 +135,11 @@ class DenseRows32:
         return np.asarray(last - 2 * error >= kth)
 
     def choose_precision(self, queries: Index, last: Index) -> None:
-        """Have very many products taken of bytes, or about the middle of each region.
+        """Choose to compute very many products from bytes, or relative to the middle of each region.
 
         Given some samples and the last of the nearest of each: the error of a squared distance must be small
-        beside it. That of bytes may be; that of single precision may not, where neighbours are much nearer
-        than the middle of all.
+        relative to its distance. Bytes may be precise enough; single precision may not be, where neighbours
+        are much nearer than the middle of all.
         """
         some = self.x[queries]
         apart = some - self.x[last]
@@ -177,10 +177,11 @@ class DenseRows32:
 
 
 class CloseRows:
-    """Dense rows whose neighbours are very near, beside how far they are from the middle of all.
+    """Dense rows whose neighbours are much nearer than the middle of all.
 
-    Squared norms about the middle of all would be too large for the few digits of single precision. So they
-    count as 0 here, and a product is minus half of the squared distance, found about the region's middle.
+    Squared norms relative to the middle of all would be too large for the few digits of single precision. So
+    they count as 0 here, and a product is minus half of the squared distance, relative to the region's
+    middle.
     """
 
     panel = 1
@@ -190,7 +191,7 @@ class CloseRows:
         self.squares: Float32s = np.zeros(len(x), dtype=np.float32)
 
     def products(self, queries: Index, start: int, stop: int, out: Float32s) -> Float32s:
-        """Return what stands for the products of the rows `queries` with those from start to stop."""
+        """Return the values in place of products of the rows `queries` with those from start to stop."""
         middle = self._x[start:stop].mean(axis=0)
         rows, region = self._x[queries] - middle, self._x[start:stop] - middle
         out = np.matmul(rows, region.T, out=out[: len(queries)])
@@ -239,12 +240,12 @@ class ByteRows:
 
 
 def room_for(n_rows: int) -> int:
-    """Return how many rows the output of products is to have for so many."""
+    """Return how many rows the output of products must have for this number of rows."""
     return -(-n_rows // byte_products.GROUP) * byte_products.GROUP
 
 
 class SparseRows32:
-    """Sparse rows; centres are made of a sketch of them, in which columns are added up at random.
+    """Sparse rows; centres are computed from a sketch of them, in which columns are added up at random.
 
     Parameters
     ----------
@@ -262,8 +263,8 @@ class SparseRows32:
 
     @classmethod
     def of(cls, x: Any) -> SparseRows32:
-        """Make the sketch: each column goes to one of a few, with a sign, both drawn once and for all."""
-        # To a size at which squares are numbers in single precision, too.
+        """Make the sketch: each column goes to one of a few, with a sign, both always drawn the same way."""
+        # To a size at which squares are finite in single precision, too.
         largest = float(abs(x.data).max(initial=0)) or 1.0
         x = sparse.csr_array(((x.data / largest).astype(np.float32), x.indices, x.indptr), shape=x.shape)
         if x.shape[1] <= _SKETCH:
@@ -317,12 +318,12 @@ class Lists:
 
     @classmethod
     def empty(cls, n: int) -> Lists:
-        """Return lists of nobody."""
+        """Return empty lists."""
         return cls(np.empty((n, 0), dtype=np.int32), np.empty((n, 0)))
 
     @classmethod
     def unfilled(cls, n: int, k: int, blank: NDArray[np.bool_]) -> Lists:
-        """Return lists to be filled in, but for samples without a direction: all others are equally far."""
+        """Return lists to be filled, except for samples without a direction: all others are equally far."""
         nearest, squares = np.empty((n, k), dtype=np.int32), np.zeros((n, k))
         alone = np.flatnonzero(blank)
         nearest[alone] = np.arange(k) + (np.arange(k) >= alone[:, None])
@@ -331,18 +332,18 @@ class Lists:
 
 
 def middle_and_reach(x: Floats) -> tuple[Floats, float]:
-    """Return the middle of rows, which a few far ones do not move, and how far entries are from it."""
+    """Return the middle of rows, which a few far rows do not change, and how far entries are from it."""
     middle = np.median(x[:: max(1, len(x) // _TO_CENTER)], axis=0).astype(np.float64)
     highest, lowest = x.max(axis=0) - middle, x.min(axis=0) - middle
     return middle, max(float(highest.max()), -float(lowest.min())) or 1.0
 
 
 def shifted_rows32(x: Floats, center: Any, largest: float) -> Float32s:
-    """Return rows in single precision, moved and scaled to make the most of few digits, block by block."""
+    """Return rows in single precision, shifted and scaled so that few digits are enough, block by block."""
     copies32 = np.empty(x.shape, dtype=np.float32)
 
     def shift(start: int, stop: int) -> None:
-        with np.errstate(over="ignore"):  # new samples may be anywhere
+        with np.errstate(over="ignore"):  # new samples may be very far away
             part = x[start:stop] - center
             part /= largest
             copies32[start:stop] = part

@@ -1,15 +1,15 @@
-"""The approximate search: who is near whom, looked for in the regions around a sample only.
+"""The approximate search: neighbours of a sample, searched only in the regions around it.
 
-The samples are divided into regions, each around a centre. A pair is looked at if one of the two lies in a
-region that is near the other: so if a neighbour is overlooked from one side, it may still be found from the
-other. All pairs of a region with the samples that look into it are measured at once, by one product of
-matrices; those near enough go into the lists of both ends; in the end the lists are measured exactly.
+The samples are divided into regions, each around a centre. A pair is compared if one of the two is in a
+region that is near the other: so if a neighbour is missed from one side, it may still be found from the
+other. All pairs of a region with the samples that search it are measured at once, by one product of matrices;
+those near enough go into the lists of both ends; at the end the lists are measured exactly.
 
-How many regions to look into is not a setting but follows from the recall that is sought: the neighbours of a
-few samples are found exactly first, and then the least effort that would find that share of them. So what a
-search costs is known before it begins, and so is whether it pays.
+The number of regions to search is not a setting but follows from the recall that is wanted: the neighbours of
+a few samples are found exactly first, and then the least effort that would find that share of them. So the
+cost of a search is known before it begins, and whether it is cheaper than the exact one.
 
-Nothing depends on the number of threads: lists keep the k smallest of what was offered, in whatever order.
+Nothing depends on the number of threads: lists keep the k smallest of all candidates, in any order.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from ...points.protocol import Index
 from . import region_kernels
 from .region_rows import Arranged, Centers, DenseRows32, Float32s, Rows, room_for
 
-FEWEST = 4  # regions that every sample looks into
+FEWEST = 4  # regions that every sample searches
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # how much the distance of the nearest centre may count in the reach
 _ITERATIONS = 6  # of k-means, on a sample, for the centres
 _PER_REGION = 30  # samples per region in that sample
 _TILE = 1 << 17  # pairs measured at once
-_QUERIES, _COLUMNS = 64, 1 << 11  # so many samples are compared with so many at once
+_QUERIES, _COLUMNS = 64, 1 << 11  # numbers of samples that are compared with each other at once
 _GROUP = 1 << 16  # samples whose regions are sorted at once
 SPARE = 2  # members of a list beyond those asked for: single precision may err about the last ones
 
 
 @dataclass(frozen=True, eq=False)
 class Effort:
-    """Which regions to look into, and what comes of it on a sample.
+    """Which regions to search, and the result of that on a sample.
 
     Attributes
     ----------
     weight, reach : float
-        A sample looks into the regions whose centre has a squared distance of at most
+        A sample searches the regions whose centre has a squared distance of at most
         ``reach + weight * (that of the nearest)``.
     recall : float
         The share of the neighbours of the sample that would be found.
@@ -60,7 +60,7 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Centres, and what is known of them before any sample is in its region.
+    """Centres, and what is known about them before any sample is in its region.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Regions:
             starts = np.cumsum(sizes) - sizes
             sums = np.add.reduceat(sample.x[order], starts[full], axis=0)
             centers[full] = sums / sizes[full, None].astype(np.float32)
-            # A centre that nobody is nearest to begins again elsewhere.
+            # A centre that is not the nearest of any sample starts again elsewhere.
             centers[~full] = sample.x[rng.choice(len(sample), int((~full).sum()), replace=False)]
         expected = np.bincount(_labels(sample, centers), minlength=n_regions).astype(float)
         expected *= n / len(sample)
@@ -127,7 +127,7 @@ class Regions:
 
 
 def exact_sample(rows: Rows, queries: Index, k: int) -> Index:
-    """Return the k nearest others of a few samples, by looking at all, to single precision."""
+    """Return the k nearest others of a few samples, by comparing all, to single precision."""
     n = len(rows)
     nearest = np.full((len(queries), k), -1, dtype=np.int32)
     distance = np.full((len(queries), k), np.inf, dtype=np.float32)
@@ -169,7 +169,7 @@ def _rows_at_once(n_columns: int) -> int:
 
 
 def _for_blocks(work: Callable[[int, int], None], n: int, size: int) -> None:
-    """Call ``work(start, stop)`` on blocks of rows that are the same however many threads there are.
+    """Call ``work(start, stop)`` on blocks of rows that are the same for any number of threads.
 
     A product of matrices may differ in the last digit if it is taken over other blocks.
     """
@@ -184,7 +184,7 @@ def _for_blocks(work: Callable[[int, int], None], n: int, size: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
-    """The regions that each row looks into, its own first, in compressed rows."""
+    """The regions that each row searches, its own first, in compressed rows."""
 
     starts: NDArray[np.int64]
     regions: NDArray[np.int32]
@@ -240,7 +240,7 @@ def search_regions(rows: Rows, k: int, regions: Regions, effort: Effort) -> tupl
 
 
 def _fill_up(lists: Index, k: int, rows: Rows, order: Index) -> None:
-    """Make the lists anew that have fewer than k members: their samples are near hardly any others."""
+    """Make lists with fewer than k members again: their samples are near hardly any others."""
     short = np.flatnonzero(lists[:, k - 1] < 0)
     if len(short):
         place = np.empty_like(order)
@@ -253,7 +253,7 @@ class _Search:
 
     def __init__(self, rows: Arranged, bounds: NDArray[np.int64], lists: Index, distance: Float32s) -> None:
         self.rows, self.bounds, self.lists, self.distance = rows, bounds, lists, distance
-        # Products are taken with whole panels: some samples of the regions beside come for nothing.
+        # Products are computed with whole panels: some samples of the next regions come at no cost.
         self._first = bounds[:-1] // rows.panel * rows.panel
         self._last = np.minimum(-(-bounds[1:] // rows.panel) * rows.panel, len(rows.squares))
         self._sizes = np.where(np.diff(bounds) > 0, self._last - self._first, 0)
@@ -277,7 +277,7 @@ class _Search:
                 )
 
     def look(self, start: int, samples: Index, chosen: _Chosen) -> None:
-        """Let the samples at the places from `start` on look into the regions they have chosen."""
+        """Search, for the samples at the places from `start` on, the regions that they have chosen."""
         ends = np.empty(len(self._sizes), dtype=np.int64)
         total = int((chosen.starts[samples + 1] - chosen.starts[samples] - 1).sum())
         grouped = np.empty(total, dtype=np.int32)
@@ -317,7 +317,7 @@ class _Search:
         return max(16, _TILE // max(int(self._sizes[region]), 1))
 
     def _tiles(self, starts: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-        """Yield regions with parts of the samples that look into them: region, first, last."""
+        """Yield regions with parts of the samples that search them: region, first, last."""
         for region in np.flatnonzero((np.diff(starts) > 0) & (self._sizes > 0)).tolist():
             step, end = self._step(region), int(starts[region + 1])
             for a in range(int(starts[region]), end, step):

@@ -1,6 +1,6 @@
-"""Compiled parts of choosing among the edges of a graph: the first of each row, and what two samples share.
+"""Compiled parts of choosing among the edges of a graph: the first of each row, and common neighbours.
 
-Rows are compressed: `indptr` says where each begins, `indices` are the other ends, ascending in each row.
+Rows are compressed: `indptr` is where each begins, `indices` are the other ends, ascending in each row.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.
@@ -12,12 +12,12 @@ import numba as nb
 import numpy as np
 
 _njit = nb.njit(nogil=True, cache=True)
-_MANY = 8  # times as many edges of the other end as of the row: it is cheaper to look for them one by one
+_MANY = 8  # times as many edges of the other end as of the row: then a search one by one is cheaper
 
 
 @_njit
 def pick_first(indptr, indices, far, shared, rows, k, first, last, index, tied):
-    """Write the first k ends of some rows: the least far, of these who share most, of these the lower index.
+    """Write the first k ends of some rows: the least far, then those that share most, then the lower index.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def pick_first(indptr, indices, far, shared, rows, k, first, last, index, tied):
     rows : ndarray of int
         The rows; those at the places [first, last) are done.
     index : ndarray of shape (n, k)
-        Output; what a row has no end for is left as it is.
+        Output; places without an end are left as they are.
     tied : ndarray of bool of shape (n,)
         Output: whether any of these ends, or the next one, is as far as the one before it.
     """
@@ -40,7 +40,7 @@ def pick_first(indptr, indices, far, shared, rows, k, first, last, index, tied):
             place = count
             while place > 0:
                 other = place_of[place - 1]
-                # Of edges alike in both the earlier has the lower index, and stays where it is.
+                # Of edges that are equal in both, the earlier has the lower index, and stays in its place.
                 if far[other] < far[p] or (far[other] == far[p] and shared[other] >= shared[p]):
                     break
                 if place <= k:
@@ -63,7 +63,7 @@ def score_shared(edges, own, graph, strengths, rows, first, last, shared):
     Parameters
     ----------
     edges : tuple
-        (indptr, indices, far) of the edges to be judged; those that are infinitely far are not.
+        (indptr, indices, far) of the edges to score; those that are infinitely far are not scored.
     own : tuple
         (indptr, indices, weights): the neighbours of the rows.
     graph : tuple
@@ -78,7 +78,7 @@ def score_shared(edges, own, graph, strengths, rows, first, last, shared):
     indptr, indices, far = edges
     own_indptr, own_indices, own_weights = own
     graph_indptr, graph_indices, graph_weights = graph
-    weight_of = np.zeros(len(strengths))  # of each sample as a neighbour of the row at hand
+    weight_of = np.zeros(len(strengths))  # of each sample as a neighbour of the present row
     for r in range(first, last):
         i = rows[r]
         begin, end = own_indptr[i], own_indptr[i + 1]

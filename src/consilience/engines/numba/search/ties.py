@@ -1,20 +1,20 @@
-r"""The nearest samples in a sparse graph, where many edges are alike.
+r"""The nearest samples in a sparse graph, where many edges are equal.
 
 In a graph without weights all neighbours of a sample are equally near. If there are more than are asked for,
-the order of the samples must not choose: it would throw away what the graph says of clusters. Of edges that
-are equally long (to twelve digits), those come first whose other end keeps more to the same neighbours:
+the order of the samples must not choose: that would lose information about clusters. Of edges that are
+equally long (to twelve digits), those come first whose other end shares more of its neighbours:
 
 .. math::
 
     \sum_l u_{il} u_{jl} \Big/ \sum_l u_{jl}, \qquad u = w + w',
 
-the share of the weight of j's edges, whatever their direction, that leads to neighbours of i, weighted by
-how near these are. Only then the lower index is nearer. For graphs of distances, :math:`w = 1 / (1 + d /
-\bar d)` with the mean length of an edge. The order does not depend on how many are asked for: the first ten
-of twenty are the ten nearest.
+the share of the weight of j's edges, in both directions, that leads to neighbours of i, weighted by how near
+these are. Only then the lower index is nearer. For graphs of distances, :math:`w = 1 / (1 + d / \bar d)` with
+the mean length of an edge. The order does not depend on how many are asked for: the first ten of twenty are
+the ten nearest.
 
-It is computed for samples with edges alike only, and costs for each of their edges no more than the other
-end has edges; of hubs about as much as the sample itself has.
+It is computed only for samples with equal edges. For each of their edges it costs no more than the number of
+edges of the other end; for hubs about as much as the number of edges of the sample itself.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from ... import threads
 from ...points.protocol import Floats, Index
 from .tie_kernels import pick_first, score_shared
 
-_BITS = 41  # that are looked at: what agrees to twelve digits counts as equal
+_BITS = 41  # bits that are compared: values that agree to twelve digits count as equal
 _GRAIN = 1024  # rows
-_LARGEST = 1e100  # times the unit; sums of these are still numbers
+_LARGEST = 1e100  # times the unit; sums of these are still finite
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
-    """Who is joined to whom in a graph, whatever the direction, and how closely.
+    """The edges of a graph, without their direction, and how close their ends are.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Neighbourhoods:
     strengths : ndarray of shape (n,)
         The sum of each row.
     kind : {"distance", "similarity"}
-        What the edges that it was made from say.
+        What the original weights of the edges are.
     unit : float
         The largest similarity, or the mean distance.
     """
@@ -83,7 +83,7 @@ class Neighbourhoods:
         return cls(graph, np.asarray(graph.sum(axis=1)), kind, unit)
 
     def close(self, values: Floats) -> Floats:
-        """Return how close the ends of other edges are, from what those say, in the same unit."""
+        """Return how close the ends of other edges are, from their values, in the same unit."""
         return _closeness(values, self.kind, self.unit)
 
 
@@ -106,8 +106,8 @@ def nearest_ends(
     kind : {"distance", "similarity"}
         Which.
     around : callable
-        Gives the neighbourhoods of the n samples, and is called if edges are alike. None: nothing is known of
-        them, and of edges alike the one to the lower index comes first.
+        Gives the neighbourhoods of the n samples, and is called if edges are equal. None: nothing is known
+        about them, and of equal edges the one to the lower index comes first.
     own : bool
         Whether the rows are the samples themselves, none of which is its own neighbour.
 
@@ -148,7 +148,7 @@ def nearest_ends(
     ours = theirs if own else (indptr, indices, known.close(values))
     given = ((indptr, indices, far), ours, theirs, known.strengths, rows)
     threads.for_ranges(lambda a, b: score_shared(*given, a, b, shared), len(rows), grain=_GRAIN)
-    # Rounded, lest the order of summation decide.
+    # Rounded, so that the order of summation does not decide.
     shared[:] = _without_last_digits(shared)
     pick(rows)
     return index
@@ -167,13 +167,13 @@ def _compressed(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], Floa
 
 
 def _closeness(values: Floats, kind: Literal["distance", "similarity"], unit: float) -> Floats:
-    """Return numbers from 0 to 1 for the edges of a graph, whatever its unit; new ones may be above 1."""
+    """Return numbers from 0 to 1 for the edges of a graph in any unit; new ones may be above 1."""
     with np.errstate(over="ignore"):
         ratio = np.minimum(values / (unit or 1.0), _LARGEST)
     return ratio if kind == "similarity" else 1.0 / (1.0 + ratio)
 
 
 def _without_last_digits(values: Floats) -> Floats:
-    """Return rounded values, so that those equal but for rounding errors become equal; infinite ones stay."""
+    """Return rounded values, so that those equal up to rounding errors become equal; infinite ones stay."""
     mantissa, exponent = np.frexp(values)
     return np.asarray(np.ldexp(np.floor(np.ldexp(mantissa, _BITS) + 0.5), exponent - _BITS))

@@ -1,9 +1,9 @@
 """Blocks of vectors: a sparse matrix times a block, and products of blocks, on several threads.
 
-A block holds its vectors as columns and is stored row by row: one look-up of a neighbour brings the entries
-of all vectors at once, where a product with one vector waits for the memory at every edge. Work is cut into
+A block holds its vectors as columns and is stored row by row: one access to a neighbour reads the entries of
+all vectors at once, while a product with one vector waits for the memory at every edge. Work is divided into
 parts that depend on the shape only, each part writes its own rows or its own sum, and sums are added in
-order: results are the same to the last bit for any number of threads. Whoever calls these functions keeps
+order: results are the same to the last bit for any number of threads. The caller of these functions keeps
 BLAS to one thread.
 """
 
@@ -27,7 +27,7 @@ Block = npt.NDArray[Any]  # of floating-point numbers, in single or double preci
 
 _ROWS = 4096  # rows that are worked on together: their blocks stay in the cache
 _LINE = 64  # bytes of a line of the cache
-_PARTS = 64  # sums that are kept apart at most
+_PARTS = 64  # separate sums at most
 
 
 class BlockProduct:
@@ -85,7 +85,7 @@ def combine_rows(indptr, indices, values, x, out, image, same, old, first, last)
     real = x.dtype.type
     same, old = real(same), real(old)
     for i in range(first, last):
-        if old == 0:  # there may be anything in `out`
+        if old == 0:  # `out` may hold anything
             for t in range(m):
                 out[i, t] = same * x[i, t]
         else:
@@ -197,7 +197,7 @@ def mix(out: Block, x: Block, old: float, new: float) -> None:
 
 
 def remove(x: Block, basis: Block) -> None:
-    """Take the part of `x` in the span of an orthonormal basis away, in place.
+    """Remove the part of `x` in the span of an orthonormal basis, in place.
 
     Examples
     --------

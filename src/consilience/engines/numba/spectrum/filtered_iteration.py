@@ -2,14 +2,14 @@ r"""The largest eigenvectors of a large sparse matrix by Chebyshev-filtered subs
 
 A block of some more vectors than are wanted is multiplied by a polynomial of the matrix that is small on the
 unwanted part of the spectrum, :math:`[a, b]`, and grows as fast as a polynomial can above it; then the best
-eigenvectors in its span are taken (Rayleigh-Ritz), which also tell better where the unwanted part ends, and
+eigenvectors in its span are taken (Rayleigh-Ritz), which also show better where the unwanted part ends, and
 so on. `a` is a bound by a short Lanczos run, `b` the least eigenvalue that the block has shown: it is never
-above the true one with that number. The degree is what is needed to reach the tolerance at the rate that the
-interval promises, but not more than single precision bears. The block begins at random, so that every copy of
-a multiple eigenvalue is in it.
+above the true one with that number. The degree is the one needed to reach the tolerance at the rate that the
+interval promises, but not more than single precision allows. The block begins at random, so that every copy
+of a multiple eigenvalue is in it.
 
-Vectors that are done while others are not are locked: taken out of the block, and kept out of it. Without
-that the degree would be limited by them.
+Vectors that are done while others are not are locked: removed from the block, and kept out of it. Otherwise
+they would limit the degree.
 
 Y. Zhou, Y. Saad, M. L. Tiago, J. R. Chelikowsky, "Self-consistent-field calculations using Chebyshev-filtered
 subspace iteration", Journal of Computational Physics, 2006.
@@ -37,19 +37,19 @@ from .block_product import (
 )
 from .reordering import neighborly_order, reordered
 
-_CACHE = 32 << 20  # bytes of a block that a processor keeps at hand
+_CACHE = 32 << 20  # bytes of a block that stay in the cache of a processor
 _LANCZOS_STEPS = 12
-_ROWS, _COLUMNS = 8192, 32  # that are copied, or checked, together
-_FIRST_DEGREES = (8, 10)  # before the eigenvalues are known well enough to tell the degree
+_ROWS, _COLUMNS = 8192, 32  # how many are copied, or checked, together
+_FIRST_DEGREES = (8, 10)  # before the eigenvalues are known well enough to compute the degree
 _LARGEST_DEGREE = 60
-_SPREAD = 1e4  # growth of one direction beside another that single precision bears
-_SAFETY = 0.3  # part of the tolerance that is aimed at
-_ANGLE = 0.01  # what a residual may be of the distance to the eigenvalues beyond the block
+_SPREAD = 1e4  # growth of one direction relative to another that single precision allows
+_SAFETY = 0.3  # part of the tolerance that is the aim
+_ANGLE = 0.01  # largest residual as a part of the distance to the eigenvalues beyond the block
 _FLOOR = {np.float32: 1e-6, np.float64: 1e-12}  # residuals that can always be reached
 _SINGLE = _FLOOR[np.float32]  # the least tolerance for single precision
 _COPIES, _AWAY = 1e-6, 10.0  # difference of eigenvalues that are copies; see `FilteredIteration._aim`
-_STEP_DOWN = 0.1  # of the lower bound, once it is found to be none
-_NO_DIRECTION = 1e-6  # of the Gram matrix of unit columns: an eigenvalue that is rounding
+_STEP_DOWN = 0.1  # of the lower bound, if it turns out to be too high
+_NO_DIRECTION = 1e-6  # of the Gram matrix of unit columns: an eigenvalue that is only rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +62,14 @@ class Found:
 
 
 class FilteredIteration:
-    """The iteration, which can be stopped and taken up again.
+    """The iteration, which can be stopped and continued.
 
     Parameters
     ----------
     matrix : csr_array of shape (n, n)
         Exactly symmetric, eigenvalues in [-1, 1].
     known : ndarray of shape (n, q)
-        Orthonormal eigenvectors of eigenvalue 1, which are not looked for again.
+        Orthonormal eigenvectors of eigenvalue 1, which are not searched again.
     n_wanted : int
         How many eigenvectors, at most half of the samples.
     tol : float
@@ -95,16 +95,16 @@ class FilteredIteration:
         self._tol, self._n_wanted = tol, int(n_wanted)
         self._real: type[np.float32] | type[np.float64] = np.float32 if tol >= _SINGLE else np.float64
         self.n_products = 0
-        # Some more than wanted: the more, the faster it converges, and the more a product costs. Part of a
-        # line of the cache would cost as much as the whole.
+        # Some more than wanted: with more vectors it converges faster, but a product costs more. A part of a
+        # cache line would cost as much as the whole.
         width = -(-(self._n_wanted + max(4, self._n_wanted // 5)) // 16) * 16
         self._width = min(width, len(known) - known.shape[1])
-        # The block is in an order of its own if it is larger than the cache.
+        # The block has its own order of samples if it is larger than the cache.
         large = len(known) * self._width * np.dtype(self._real).itemsize > _CACHE
         self._order = neighborly_order(matrix) if large else np.arange(len(known))
         self._given = BlockProduct(matrix)
         self._product = BlockProduct(reordered(matrix, self._order, self._real)) if large else self._given
-        self._known = known.astype(self._real)[self._order]  # and what is locked, after it
+        self._known = known.astype(self._real)[self._order]  # locked vectors follow
         self._known_values = np.ones(known.shape[1])
         self._low = self._lower_bound()
         self._n_rounds, self._high, self._margin = 0, -np.inf, 0.0
@@ -121,8 +121,8 @@ class FilteredIteration:
     def target(self) -> float:
         """The residual norm to reach.
 
-        The tolerance, or less where eigenvalues are so close that it would allow vectors that have nothing to
-        do with those wanted.
+        The tolerance, or less where eigenvalues are so close that it would allow vectors that are unrelated
+        to those wanted.
         """
         distance = self._theta[self._n_left - 1] - self._high
         if distance < _COPIES:  # any vectors for the same eigenvalue will do
@@ -130,9 +130,9 @@ class FilteredIteration:
         return min(self._tol, max(_ANGLE * distance, _FLOOR[self._real]))
 
     def run(self, max_products: int) -> bool:
-        """Iterate until the target is reached, and say whether it is, or so many products have been made."""
+        """Iterate to the target, but at most this number of products; say whether it was reached."""
         while (largest := self._residuals[: self._n_left].max()) > self.target:
-            # Residuals shrink by a factor that stays about the same: how far it is, in logarithms.
+            # Residuals shrink by a factor that stays about the same: progress is measured in logarithms.
             tick(max(-np.log(largest), 0.0), -np.log(self.target))
             if self.n_products >= max_products:
                 return False
@@ -144,17 +144,17 @@ class FilteredIteration:
         return True
 
     def found(self) -> Found:
-        """Return the wanted vectors, as far as they have come."""
+        """Return the wanted vectors in their present state."""
         q = self._null.shape[1]
         values = np.append(self._known_values[q:], self._theta)
         by_value = np.argsort(-values, kind="stable")[: self._n_wanted]
         vectors = np.empty((self._product.n_rows, len(by_value)))
-        for begin in range(0, len(vectors), _ROWS):  # not all at once: that would take the memory again
+        for begin in range(0, len(vectors), _ROWS):  # not all at once: that would need the same memory again
             rows = slice(begin, begin + _ROWS)
             part = np.hstack([self._known[rows, q:], self._block[rows]])
             vectors[self._order[rows]] = part[:, by_value]
         remove(vectors, self._null)
-        # Orthonormal but for the rounding of single precision: now in double precision.
+        # Orthonormal up to the rounding of single precision: now in double precision.
         factor = linalg.cholesky(inner(vectors, vectors))
         vectors = turned(vectors, linalg.solve_triangular(factor, np.eye(len(factor))))
         values, residuals = np.empty((2, len(by_value)))
@@ -167,39 +167,39 @@ class FilteredIteration:
         return Found(values, vectors, residuals)
 
     def _growth(self, value: float) -> float:
-        """Return the logarithm of what one degree of the filter makes of an eigenvalue."""
+        """Return the logarithm of the factor that one degree of the filter gives an eigenvalue."""
         return float(np.arccosh(max((value - self._centre) / self._half, 1.0)))
 
     def _aim(self) -> None:
-        """Set centre and half of the length of the part of the spectrum that is to be damped."""
+        """Set centre and half of the length of the part of the spectrum to damp."""
         high, last = self._high, self._theta[self._n_left - 1]
         if last - high < _COPIES:
-            # The block ends within copies of one eigenvalue. That must not be the end of the interval: by its
-            # residual, what disturbs them is farther away.
+            # The block ends within copies of one eigenvalue. That must not be the end of the interval: the
+            # residual shows that the vectors that disturb them are farther away.
             self._margin = max(self._margin, _AWAY * min(self._residuals[: self._n_left].max(), 0.01))
             high = last - self._margin
         self._centre, self._half = (high + self._low) / 2, max((high - self._low) / 2, 1e-3)
 
     def _degree(self) -> int:
-        """Return the degree that should be enough, as far as it can be borne."""
+        """Return the degree that should be enough, as far as the precision allows it."""
         last = self._n_left - 1
         needed = np.log(max(self._residuals[: last + 1].max() / (_SAFETY * self.target), 2.0))
         enough = needed / max(self._growth(self._theta[last]), 1e-6)
         spread = self._growth(self._theta[0]) - self._growth(self._theta[-1])
-        bearable = np.log(_SPREAD) / max(spread, 1e-6)
+        allowed = np.log(_SPREAD) / max(spread, 1e-6)
         rounds = self._n_rounds
         most = _FIRST_DEGREES[rounds] if rounds < len(_FIRST_DEGREES) else _LARGEST_DEGREE
         self._n_rounds += 1
-        return int(max(2, min(np.ceil(enough), bearable, most)))
+        return int(max(2, min(np.ceil(enough), allowed, most)))
 
     def _filter(self, degree: int) -> None:
-        """Replace the block by a Chebyshev polynomial of the matrix times it, scaled to stay of its size."""
+        """Replace the block by a Chebyshev polynomial of the matrix times it, scaled to keep its size."""
         centre, half = self._centre, self._half
         top = float(self._theta[0]) if self._n_rounds > len(_FIRST_DEGREES) else 1.0
         sigma = first = half / max(top - centre, half)
         before, now = self._block, self._image
         mix(now, before, sigma / half, -sigma * centre / half)
-        # What is known grows beside the block, from rounding: often enough it is taken out.
+        # Known vectors grow in the block, from rounding: they are removed often enough.
         ahead = self._growth(self._known_values.max(initial=-1.0)) - self._growth(top)
         often = int(np.log(_SPREAD) / ahead) if ahead > 0 else degree
         for step in range(2, degree + 1):
@@ -230,7 +230,7 @@ class FilteredIteration:
         self._residuals = np.sqrt(squared_residuals(self._block, self._image, self._theta))
 
     def _fill_up(self) -> None:
-        """Give the block its whole width again, with random vectors, and see how far it reaches."""
+        """Give the block its whole width again, with random vectors, and check the interval."""
         missing = self._width - (self._known.shape[1] - self._null.shape[1]) - self._block.shape[1]
         if missing > 0:
             new: Block = self._rng.standard_normal((len(self._block), missing), dtype=np.float32)
@@ -250,7 +250,7 @@ class FilteredIteration:
         return np.concatenate(blocks, axis=1, out=joined)
 
     def _lock(self) -> None:
-        """Take the leading vectors that are done out of the block."""
+        """Remove the leading vectors that are done from the block."""
         done = self._residuals[: self._n_left] <= _SAFETY * self.target
         n_done = int(done.argmin()) if not done.all() else 0
         if n_done == 0:
@@ -261,11 +261,11 @@ class FilteredIteration:
         self._theta, self._residuals = self._theta[n_done:], self._residuals[n_done:]
 
     def _lower_bound(self) -> float:
-        """Return what is hardly ever above the least eigenvalue, by a few steps of Lanczos' method."""
+        """Return a number hardly ever above the least eigenvalue, by a few steps of Lanczos' method."""
         now = self._rng.standard_normal((self._product.n_rows, 1), dtype=np.float32)
         now /= np.float32(np.linalg.norm(now))
         before, beta = np.zeros_like(now), 0.0
-        diagonal, beside = [], []
+        diagonal, off_diagonal = [], []
         for _ in range(_LANCZOS_STEPS):
             before *= np.float32(-beta)
             self._product.combine(now, before, 1.0, 0.0, 1.0)
@@ -274,10 +274,10 @@ class FilteredIteration:
             beta = float(np.sqrt(inner(before, before)[0, 0]))
             if beta < 1e-5:  # the Krylov space is exhausted
                 break
-            beside.append(beta)
+            off_diagonal.append(beta)
             before /= np.float32(beta)
             before, now = now, before
         size = len(diagonal)
-        values, vectors = linalg.eigh_tridiagonal(diagonal, beside[: size - 1])
-        slack = beside[-1] * abs(vectors[-1, 0]) if len(beside) == size else 0.0
+        values, vectors = linalg.eigh_tridiagonal(diagonal, off_diagonal[: size - 1])
+        slack = off_diagonal[-1] * abs(vectors[-1, 0]) if len(off_diagonal) == size else 0.0
         return max(-1.0, float(values[0]) - slack)

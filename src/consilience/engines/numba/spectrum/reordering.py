@@ -1,10 +1,10 @@
-"""Samples in an order in which neighbours come together, so that their entries are in the cache.
+"""Samples in an order in which neighbours are close together, so that their entries are in the cache.
 
 A product with a block reads, for each sample, the rows of its neighbours. In a given order these may be
-anywhere: at a million samples each waits for the memory. Labels that spread along the edges for a few rounds
-from evenly spaced samples gather communities where there are any, and patches of neighbours elsewhere; sorted
-by label, a product takes a third of the time on communities. The rounds cost about as much as one product
-in the given order.
+anywhere: with a million samples each access waits for the memory. Labels that spread along the edges for a
+few rounds from evenly spaced samples find communities where there are any, and groups of neighbours
+elsewhere; sorted by label, a product takes a third of the time on communities. The rounds cost about as much
+as one product in the given order.
 """
 
 # Compiled functions are not annotated: Numba derives their types from the call.
@@ -23,14 +23,14 @@ from ... import threads
 
 _APART = 1024  # samples from one with a label to the next
 _ROUNDS = 10
-_LOOKED_AT = 8  # neighbours of a sample in each round, or all if they are fewer than twice as many
-_ROWS = 4096  # that are worked on together
+_LOOKED_AT = 8  # neighbours of a sample that each round uses, or all if they are fewer than twice as many
+_ROWS = 4096  # rows that are worked on together
 
 _njit = nb.njit(nogil=True, cache=True)
 
 
 def neighborly_order(matrix: sparse.csr_array) -> npt.NDArray[np.intp]:
-    """Return the samples in an order in which those that have much to do with each other come together.
+    """Return the samples in an order in which those with strong edges are close together.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def neighborly_order(matrix: sparse.csr_array) -> npt.NDArray[np.intp]:
     Returns
     -------
     ndarray of shape (n,)
-        Every sample once. It depends on nothing but the graph.
+        Every sample once. It depends only on the graph.
 
     Examples
     --------

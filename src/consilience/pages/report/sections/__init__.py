@@ -1,4 +1,4 @@
-"""The sections of the report, in the order in which a person asks."""
+"""The sections of the report, in the order in which a reader asks."""
 
 from . import answer, disagreement, fusion_help, number, provenance, trust
 

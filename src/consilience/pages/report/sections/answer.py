@@ -13,7 +13,7 @@ N_COLOURS, N_SHAPES = 8, 6  # of the map, as in charts.js
 
 
 def _body(content: ReportContent) -> Markup:
-    """Return the section that says what came out."""
+    """Return the section with the result."""
     return joined(
         element("p", sentences.answer(content), class_="conclusion"),
         _scores(content),
@@ -114,7 +114,7 @@ def _map(content: ReportContent) -> Markup:
 
 
 def _repeats(content: ReportContent) -> str:
-    """Say when colours are not enough to tell the clusters apart."""
+    """Say when colours are not enough to distinguish the clusters."""
     if content.n_clusters <= N_COLOURS:
         return ""
     if content.n_clusters <= N_COLOURS * N_SHAPES:

@@ -51,7 +51,7 @@ def flagged_rows(content: ReportContent) -> Markup:
         return joined(heading, element("p", "No row is flagged."))
     order = np.argsort(-conflicts.scores[samples, views], kind="stable")
     shown = listed_rows(content)
-    # Of each view the rows with the largest scores, lest one view take all places.
+    # Of each view the rows with the largest scores, so that no view takes all places.
     first = [order[views[order] == i][: shown[i]] for i in range(content.n_views)]
     order = order[np.isin(order, np.concatenate(first))]
     columns = [
@@ -77,17 +77,17 @@ def flagged_rows(content: ReportContent) -> Markup:
             ]
         )
         attributes.append({"data_view": str(i)})
-    said = f"All {counted(len(rows), 'flagged row')}" if len(rows) > 1 else "The flagged row"
+    which = f"All {counted(len(rows), 'flagged row')}" if len(rows) > 1 else "The flagged row"
     partly = []
     if len(rows) < len(samples):
-        said = f"{count(len(rows))} of {count(len(samples))} flagged rows, of each view the worst"
+        which = f"{count(len(rows))} of {count(len(samples))} flagged rows, of each view the worst"
         partly = [
             f"{count(listed)} of the {count(there)} flagged rows of this view are listed"
             if listed < there
             else ""
             for listed, there in zip(shown, conflicts.n_flagged.tolist(), strict=True)
         ]
-    caption = f"{said}, at a false discovery rate of {percent(conflicts.fdr)}."
+    caption = f"{which}, at a false discovery rate of {percent(conflicts.fdr)}."
     return joined(
         heading,
         _filters(content, "flagged", "View", partly),
@@ -104,10 +104,10 @@ def pairs_table(content: ReportContent) -> Markup:
     columns = [
         Column("sample", "sample"),
         Column("other sample", "sample"),
-        Column("odd view", "view", "The view that is out of line"),
+        Column("odd view", "view", "The view that differs from the others"),
         Column("conflict", "number", "How far its opinion is from the mean of the others'"),
         Column("clusters", "text"),
-        Column("fused", "number", "How near the unified graph holds the two"),
+        Column("fused", "number", "How near the two are in the unified graph"),
         *view_columns(content),
     ]
     rows, attributes = [], []
@@ -137,7 +137,7 @@ def pairs_table(content: ReportContent) -> Markup:
         heading,
         paragraphs(
             [
-                "Each view's opinion: how near it holds the two, from 0 for the farthest to 1 for the "
+                "Each view's opinion: how near the two are in it, from 0 for the farthest to 1 for the "
                 f"nearest of all pairs that it judges.{fault}"
             ],
             "note",

@@ -54,7 +54,7 @@ def _views(content: ReportContent) -> Markup:
         Column("view", "view"),
         Column("contribution", "number", "Share of the unified graph that comes from the view"),
         Column("inconsistent", "number", "Part of its own weight that the others do not confirm"),
-        Column("reliability", "number", "Median agreement with the other views; 0: with nobody"),
+        Column("reliability", "number", "Median agreement with the other views; 0: with no other"),
         Column("flagged rows", "number"),
         Column(*_misplaced(content)),
     ]
@@ -81,7 +81,7 @@ def _views(content: ReportContent) -> Markup:
         table(
             columns,
             rows,
-            caption="What each view contributed, and how far it is out of line.",
+            caption="What each view contributed, and how far it differs from the others.",
             name="views-table",
         ),
         paragraphs(
@@ -106,11 +106,11 @@ def _misplaced(content: ReportContent) -> tuple[str, Literal["number"], str]:
 
 def _misplaced_note(content: ReportContent) -> str:
     if content.none_agree:
-        return "As no two views agree, it cannot be told how many rows are misplaced."
+        return "As no two views agree, nobody can say how many rows are misplaced."
     if len(content.kept) == 2:
         return (
             "Contradicted: estimated share of rows that say no more of what the other view says of their "
-            "sample than any row would; which of the two is at fault cannot be told."
+            "sample than any row would; nobody can say which of the two is at fault."
         )
     return "Misplaced: estimated share of rows that say no more of their sample than any row would."
 

@@ -48,7 +48,7 @@ def _body(content: ReportContent) -> Markup:
         paragraphs(
             [
                 "Stability: how far the clusters hold if a fifth of the samples is left out (mean adjusted "
-                "Rand index over resamples). Null: the same on views of the same make without structure. "
+                "Rand index over resamples). Null: the same on views of the same kind without structure. "
                 "Scores against labels, if there are any, have no part in the verdict."
             ],
             "note",

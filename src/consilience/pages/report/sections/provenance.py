@@ -86,7 +86,7 @@ def _facts(content: ReportContent) -> Markup:
         *([name, number] for name, number in versions().items()),
     ]
     return joined(
-        element("h3", "What the parameters came to"),
+        element("h3", "Resolved parameters"),
         table([Column("fact"), Column("value")], facts, caption="Resolved values, data and versions."),
         table(view_columns, views, caption="Metric, weight and scale of each view."),
         element("h3", "Time"),

@@ -112,7 +112,7 @@ def _graph(content: ReportContent) -> Markup:
                 "chart-eigenvalues",
                 280,
                 f"The smallest eigenvalues of the graph's Laplacian, ascending: {values}.",
-                "Smallest eigenvalues of the normalised Laplacian. A large step behind the c-th speaks for c "
+                "Smallest eigenvalues of the normalised Laplacian. A large step behind the c-th suggests c "
                 f"clusters; {asked} {content.number_was} (broken line).",
             )
         )

@@ -1,4 +1,4 @@
-"""One view's disagreement: what it makes of each cluster, and its worst rows."""
+"""One view's disagreement: how it sees each cluster, and its worst rows."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def view_panels(content: ReportContent) -> Markup:
 
 def _panel(content: ReportContent, i: int, *, is_open: bool) -> Markup:
     flagged, judged = int(content.found.samples.n_flagged[i]), int(content.judged[i])
-    said = f"{count(flagged)} of {count(judged)} rows flagged" if judged else "nothing to compare"
+    summary = f"{count(flagged)} of {count(judged)} rows flagged" if judged else "nothing to compare"
     if i in content.absences:
-        said = f"left out; {said}" if flagged else "left out"
+        summary = f"left out; {summary}" if flagged else "left out"
     show = None
     if flagged:
         show = element(
-            "button", said_of_button(content, i), type="button", class_="scripted", data_show_flagged=str(i)
+            "button", button_text(content, i), type="button", class_="scripted", data_show_flagged=str(i)
         )
     return element(
         "details",
         element(
-            "summary", element("span", content.view_names[i], class_="name"), " ", element("small", said)
+            "summary", element("span", content.view_names[i], class_="name"), " ", element("small", summary)
         ),
         paragraphs(of_view(content, i)),
         element(
@@ -55,7 +55,7 @@ def _panel(content: ReportContent, i: int, *, is_open: bool) -> Markup:
     )
 
 
-def said_of_button(content: ReportContent, i: int) -> str:
+def button_text(content: ReportContent, i: int) -> str:
     """Say what the button shows: all flagged rows of a view, or those of them that are listed."""
     there, shown = int(content.found.samples.n_flagged[i]), listed_rows(content)[i]
     if shown == there:
