@@ -1,4 +1,4 @@
-"""Scores of the comparison systems beside their authors' programs: `make scores`.
+"""Scores of the comparison systems next to their authors' programs: `make scores`.
 
 Every row of the reference (`comparison_scores.csv` in the folder CONSILIENCE_GOLDEN) at its parameters, on
 the data sets in CONSILIENCE_DATA, means over ten seeds. A row holds if the NMI is within 2 points of the
@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from consilience.cluster import systems
-from consilience.metrics import accuracy, ari, nmi, purity
+from consilience.metrics import ari, clustering_accuracy, nmi, purity
+from consilience.models import systems
+from consilience.models.systems.labelling import relabel
 
 from .comparison import METRICS, Reference, load, references
 from .speed.measure import machine_facts
@@ -35,10 +36,11 @@ def measure(row: Reference, views: list[Any], truth: Any, n_seeds: int) -> dict[
     seconds = time.process_time() - began
     for seed in range(n_seeds):
         if row.method in LEARN_ONCE:
-            labels.append(model._labels(np.random.RandomState(seed)))
+            labels.append(relabel(model, seed))
         else:
             labels.append(row.estimator(random_state=seed).fit(views).labels_)
-    scores = np.array([[score(truth, found) for score in (accuracy, nmi, ari, purity)] for found in labels])
+    measures = (clustering_accuracy, nmi, ari, purity)
+    scores = np.array([[score(truth, found) for score in measures] for found in labels])
     mean, deviation = 100 * scores.mean(axis=0), 100 * scores.std(axis=0)
     names = ("accuracy", "nmi", "ari", "purity")
     return {
@@ -77,18 +79,18 @@ def main() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = measure(row, views, truth, arguments.seeds)
-            told = verdict(row, found["nmi"])
+            judged = verdict(row, found["nmi"])
             paper = "" if row.paper_nmi is None else f"{row.paper_accuracy:.2f} / {row.paper_nmi:.2f}"
             ours, program = (
                 f"{a:.2f} / {b:.2f}" for a, b in ((found["accuracy"], found["nmi"]), (row.accuracy, row.nmi))
             )
             print(
                 f"{row.method:<10}{row.data:<12}{ours:>16}{program:>16}{paper:>16}"
-                f"{found['seconds']:>8.2f}{row.cpu_seconds:>8.2f}  {told}",
+                f"{found['seconds']:>8.2f}{row.cpu_seconds:>8.2f}  {judged}",
                 flush=True,
             )
             rows.append(
-                {"system": row.method, "data": name, "parameters": row.parameters, **found, "verdict": told}
+                {"system": row.method, "data": name, "parameters": row.parameters, **found, "verdict": judged}
             )
     if arguments.out is not None:
         arguments.out.write_text(json.dumps({"facts": machine_facts(), "rows": rows}, indent=1))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
 
@@ -27,12 +30,17 @@ def measure_speed(store: Store, wanted: Sequence[str] = (), names: Sequence[str]
 
 
 def measure_fits(store: Store, wanted: Sequence[str], names: Sequence[str]) -> None:
-    """Fit everything once, and keep digests and scores."""
+    """Fit everything once, and keep digests and scores.
+
+    With code that is compiled anew: the last bit may depend on what a process had compiled before it.
+    """
     tasks = [(set_name, only) for set_name, only in _tasks(wanted, names) if not _done(store, set_name, only)]
-    for (set_name, _), found in _in_processes(_fits_of_set, tasks):
-        for name, value in found.items():
-            store.put(value, "fits", set_name, name)
-        print(f"  {set_name}: {sum(one.get('seconds', 0.0) for one in found.values()):.1f} s", flush=True)
+    with _fresh_cache():
+        for (set_name, _), found in _in_processes(_fits_of_set, tasks):
+            for name, value in found.items():
+                store.put(value, "fits", set_name, name)
+            seconds = sum(one.get("seconds", 0.0) for one in found.values())
+            print(f"  {set_name}: {seconds:.1f} s", flush=True)
 
 
 def measure_scores(store: Store, wanted: Sequence[str], names: Sequence[str]) -> None:
@@ -47,6 +55,21 @@ def measure_scores(store: Store, wanted: Sequence[str], names: Sequence[str]) ->
     for (set_name, name), found in _in_processes(_scores_of_fit, tasks):
         store.put(found, "scores", set_name, name)
         print(f"  {time.perf_counter() - began:6.0f} s  {set_name}, {name}", flush=True)
+
+
+@contextmanager
+def _fresh_cache() -> Iterator[None]:
+    """Let processes that begin inside the block keep compiled code in a folder of their own."""
+    before = os.environ.get("NUMBA_CACHE_DIR")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["NUMBA_CACHE_DIR"]
+            else:
+                os.environ["NUMBA_CACHE_DIR"] = before
 
 
 def _tasks(wanted: Sequence[str], names: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:

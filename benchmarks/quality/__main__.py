@@ -13,7 +13,7 @@ import argparse
 from .contenders import contenders
 from .corruptions import CONDITIONS
 from .data import add_common_options, find_sets, folder_given, pick
-from .results import Results, run, told_of_rest
+from .results import Results, report_rest, run
 from .study import do, look_at, plan
 from .tables import report
 
@@ -45,7 +45,7 @@ def _measure(arguments: argparse.Namespace, results: Results) -> None:
     )
     results.put(empty)
     n_left = run(pieces, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
-    told_of_rest(n_left, arguments.out)
+    report_rest(n_left, arguments.out)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from consilience import PAPER
-from consilience.cluster import systems
+from consilience.models import systems
 
 from ..scores import LEARN_ONCE
 from .corruptions import CLEAN
@@ -28,9 +28,9 @@ def contenders() -> list[str]:
 
 
 def estimator(name: str, n_clusters: int, data: str = "") -> Any:
-    """Return a contender, on one thread, told no more than the number of clusters.
+    """Return a contender, on one thread, given no more than the number of clusters.
 
-    Only the paper's fixed setting is also told the metric that the paper takes for the data set.
+    Only the paper's fixed setting is also given the metric that the paper takes for the data set.
     """
     known = systems()
     if name == BEST_VIEW:

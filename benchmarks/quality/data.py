@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.datasets.reading import read_views
+from consilience.io.readers import read_views
 
 SUFFIXES = (".mat", ".npz")
 
@@ -41,7 +41,7 @@ class DataSet:
 
     @property
     def n_clusters(self) -> int:
-        """Number of classes, which every system is told."""
+        """Number of classes, which every system is given."""
         return len(np.unique(self.truth))
 
 

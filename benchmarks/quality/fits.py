@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from consilience import Views
-from consilience.cluster import SharedViews, spectral_clustering
-from consilience.metrics import accuracy, ari, nmi
+from consilience.metrics import ari, clustering_accuracy, nmi
+from consilience.models import SharedViews
+from consilience.models.systems.labelling import relabel
+from consilience.stages import spectral_clustering
 
 from ..scores import LEARN_ONCE
 from .contenders import BEST_VIEW, estimator
 
-SCORES = {"nmi": nmi, "acc": accuracy, "ari": ari}  # NMI: divided by the larger entropy
+SCORES = {"nmi": nmi, "acc": clustering_accuracy, "ari": ari}  # NMI: divided by the larger entropy
 WARM_UP = 50  # samples in the fit that is not timed
 SHORT = 1.0  # seconds: shorter fits may be timed several times
 Labels = NDArray[np.intp]
@@ -90,7 +92,7 @@ def _timed_fit(model: Any, views: Views, n_timed: int) -> dict[str, Any]:
     _warm_up(model, views)
     wall = cpu = float("inf")
     for _ in range(n_timed):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             began, began_cpu = time.perf_counter(), time.process_time()
             model.fit(views)
@@ -98,7 +100,7 @@ def _timed_fit(model: Any, views: Views, n_timed: int) -> dict[str, Any]:
             cpu = min(cpu, time.process_time() - began_cpu)
         if wall > SHORT:
             break
-    lines = [(str(one.message).splitlines() or [""])[0] for one in told]
+    lines = [(str(one.message).splitlines() or [""])[0] for one in caught]
     return {
         "seconds": wall,
         "cpu_seconds": cpu,
@@ -111,7 +113,7 @@ def _warm_up(model: Any, views: Views) -> None:
     """Fit to a few samples: loading and compiling code is no part of the time of a fit."""
     size = min(views.n_samples, max(WARM_UP, 2 * model.n_clusters))
     rows = np.linspace(0, views.n_samples - 1, size).astype(np.intp)
-    with suppress(Exception), warnings.catch_warnings():  # what is wrong will be told by the fit that counts
+    with suppress(Exception), warnings.catch_warnings():  # what is wrong, the fit that counts will say
         warnings.simplefilter("ignore")
         clone(model).fit(views[rows])
 
@@ -125,11 +127,9 @@ def labels_of_seeds(model: Any, name: str, shared: SharedViews, seeds: Sequence[
     yield model.labels_
     for seed in seeds[1:]:
         if name in LEARN_ONCE:
-            yield model._labels(np.random.RandomState(seed))
+            yield relabel(model, seed)
         elif name == "SNF":
             state = np.random.RandomState(seed)  # one for both steps, as in its fit
-            yield spectral_clustering(
-                model.graph_, model.n_clusters, n_init=model.n_init, random_state=state
-            ).labels
+            yield spectral_clustering(model.graph_, model.n_clusters, random_state=state).labels
         else:
             yield clone(model).set_params(random_state=seed).fit(shared).labels_

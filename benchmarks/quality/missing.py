@@ -1,8 +1,8 @@
-"""What missing samples cost: scores with rows taken away, beside filling them in and leaving samples out.
+"""What missing samples cost: scores with rows taken away, next to filling them in and leaving samples out.
 
 `python -m benchmarks.quality.missing [--data FOLDER] [--out FILE]`: on every data set of a folder, with a
 tenth, three tenths and half of the (sample, view) pairs missing at random (`ampute`), for DGF and SGF at
-their defaults. Each is told the number of classes, and nothing else but where stated. The ways to deal with
+their defaults. Each is given the number of classes, and nothing else but where stated. The ways to deal with
 what is missing:
 
 - *as it is*: the views with their mask.
@@ -33,7 +33,7 @@ from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, amput
 from consilience.metrics import nmi
 
 from .data import add_common_options, find_sets, folder_given, load
-from .results import Cells, Results, key, run, told_of_rest
+from .results import Cells, Results, key, report_rest, run
 from .tables import table
 
 RATES = (0.1, 0.3, 0.5)
@@ -202,12 +202,12 @@ def _mean_row(by_place: Any, sets: Sequence[str], rate: float, system: str) -> l
     there = [name for name in sets if (name, rate) in by_place]
     columns = [[_mean(by_place[name, 0.0], f"{system} as it is") for name in there]]
     columns += [[_mean(by_place[name, rate], f"{system} {way}") for name in there] for way in WAYS]
-    told = []
+    means = []
     for column in columns:
         values = [value for value in column if value is not None]
         short = f" ({len(values)} sets)" if len(values) < len(there) else ""
-        told.append(_number(float(np.mean(values)) if values else None) + short)
-    return [f"**mean of {len(there)} sets**", f"{rate:.0%}", *told]
+        means.append(_number(float(np.mean(values)) if values else None) + short)
+    return [f"**mean of {len(there)} sets**", f"{rate:.0%}", *means]
 
 
 def _targets(by_place: Any) -> str:
@@ -244,7 +244,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.tables is None:
         todo = list(pieces(find_sets(folder_given(options.data), options.sets), options.seeds))
         left = [piece for piece in todo if not results.has(piece.key)]
-        told_of_rest(
+        report_rest(
             run(left, measure, results, n_jobs=options.jobs, max_seconds=options.max_seconds), options.out
         )
     print(report(results.cells))

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
-from consilience import threads
+from consilience.engines import threads
 
 from ..speed.measure import machine_facts
 
@@ -133,7 +133,7 @@ def _keep(results: Results, piece: Any, found: tuple[Cells, float], n_left: int)
     print(f"{piece}: {seconds:.1f} s, {n_left} left", file=sys.stderr, flush=True)
 
 
-def told_of_rest(n_left: int, out: Path | None) -> None:
+def report_rest(n_left: int, out: Path | None) -> None:
     """Say on standard error what was not begun in time."""
     if n_left:
         again = "start again with the same --out" if out else "next time, name a file with --out"

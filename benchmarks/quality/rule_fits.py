@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience import Views
-from consilience.cluster import SharedViews
 from consilience.metrics import nmi
+from consilience.models import SharedViews
 
 from .contenders import FUSIONS, estimator
 from .corruptions import corrupted

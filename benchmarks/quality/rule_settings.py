@@ -1,7 +1,8 @@
 """Every rule of the defaults that has a constant, and the constants that it might have had.
 
-A rule is a name and its settings; a setting says what arguments the constructor gets, and which constants of
-the library are others meanwhile. What is shipped needs no setting: it is what a constructor does without any.
+A rule is a name and its settings; a setting says what arguments the constructor gets, and what in the modules
+of the library is replaced meanwhile: constants, mostly. What is shipped needs no setting: it is what a
+constructor does without any.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
+from consilience.agreement.statistics import agreement_from
+
 from .corruptions import CLEAN
 
-SCALING = "consilience.neighbors.scaling"
-AGREEMENT = "consilience.neighbors.agreement"
-RELIABILITY = "consilience.neighbors.reliability"
+SCALING = "consilience.spaces.scaling"
+AGREE = "consilience.stages.agree"
+RELIABILITY = "consilience.agreement.reliability"
 Arguments = dict[str, Any]
 
 
@@ -32,12 +36,12 @@ class Setting:
     ----------
     arguments : dict, or callable
         For the constructor; a function of the numbers of samples and of clusters may say which.
-    constants : mapping of (str, str) to number
+    constants : mapping of (str, str) to object
         Module and name -> value.
     """
 
     arguments: Arguments | Callable[[int, int], Arguments] = field(default_factory=dict)
-    constants: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    constants: Mapping[tuple[str, str], Any] = field(default_factory=dict)
 
     def resolve(self, n_samples: int, n_clusters: int) -> Arguments:
         """Return the arguments for a data set."""
@@ -53,8 +57,8 @@ class Rule:
 
 
 @contextmanager
-def with_constants(constants: Mapping[tuple[str, str], float]) -> Iterator[None]:
-    """Give constants of the library other values inside the block; an AttributeError if there is no such."""
+def with_constants(constants: Mapping[tuple[str, str], Any]) -> Iterator[None]:
+    """Give names in modules other values inside the block; an AttributeError if there is no such name."""
     with ExitStack() as stack:
         for (module, name), value in constants.items():
             stack.enter_context(mock.patch.object(importlib.import_module(module), name, value))
@@ -112,7 +116,10 @@ SPARSE_SHARES = {
 VIEW_WEIGHTS = {
     "uniform": Setting({"view_weights": "uniform"}),
     **{
-        f"agreement, level {level:g}": Setting({"view_weights": "agreement"}, {(AGREEMENT, "LEVEL"): level})
+        # The level is a default argument: to change the constant that it was set from would change nothing.
+        f"agreement, level {level:g}": Setting(
+            {"view_weights": "agreement"}, {(AGREE, "agreement_from"): partial(agreement_from, level=level)}
+        )
         for level in (0.1, 0.01, 0.001)
     },
     **{

@@ -18,7 +18,7 @@ import numpy as np
 from .contenders import FUSIONS
 from .data import add_common_options, find_sets, folder_given, pick
 from .held_out import HeldOut, Table, by_setting, leave_one_out
-from .results import Results, ordered, run, told_of_rest
+from .results import Results, ordered, report_rest, run
 from .rule_fits import SHIPPED, Piece, do
 from .rule_settings import RULES
 from .study import look_at
@@ -57,10 +57,10 @@ def _row(scores: Table) -> list[str]:
     shipped = scores.get(SHIPPED)
     others = {label: one for label, one in scores.items() if label != SHIPPED}
     first = "–" if shipped is None else f"{np.mean(list(shipped.values())):.2f}"
-    return [first, *_told(leave_one_out(others))] if others else [first, *["–"] * 5]
+    return [first, *_cells(leave_one_out(others))] if others else [first, *["–"] * 5]
 
 
-def _told(found: HeldOut) -> list[str]:
+def _cells(found: HeldOut) -> list[str]:
     chosen = Counter(map(_first_of, found.chosen.values())).most_common()
     return [
         _first_of(found.best),
@@ -109,7 +109,7 @@ def main(given: list[str] | None = None) -> None:
         ]
         missing = [piece for piece in pieces if not results.has(piece.key)]
         n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
-        told_of_rest(n_left, arguments.out)
+        report_rest(n_left, arguments.out)
     print(report(results, rules))
 
 

@@ -52,9 +52,9 @@ def planted(n_seeds: int) -> dict[str, Iterator[Case]]:
 
     one = [0.3, 0.0, 0.0, 0.0]
     usual = {
-        f"planted, separation {separation}, {told}": draw(separation=separation, scrambled=scrambled)
+        f"planted, separation {separation}, {where}": draw(separation=separation, scrambled=scrambled)
         for separation in (3.8, 4.0, 4.2)
-        for told, scrambled in (
+        for where, scrambled in (
             ("10 % in each view", 0.1),
             ("30 % in each view", 0.3),
             ("30 % in one view", one),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from consilience import Views
-from consilience.cluster import SharedViews
+from consilience.models import SharedViews
 
 from .contenders import BEST_VIEW, reason_to_skip
 from .corruptions import CLEAN, WITHOUT, corrupted

@@ -58,7 +58,7 @@ def clean_table(scores: Scores) -> str:
     notes = [f"[{number}] {reason}" for reason, number in reasons.items()]
     if BEST_VIEW in scores.systems:
         notes.append(f"\\* {BEST_VIEW}: the single view that is best by the labels, which nobody has")
-    title = f"## Clean: {scores.score.upper()} in percent, means over seeds ({_seeds_told(scores, CLEAN)})"
+    title = f"## Clean: {scores.score.upper()} in percent, means over seeds ({_seeds_text(scores, CLEAN)})"
     return _join(title, table(["set", *map(_titled, scores.systems)], rows), "  \n".join(notes))
 
 
@@ -91,9 +91,9 @@ def condition_table(scores: Scores) -> str:
         values = [list(scores.means(condition, system).values()) for condition in scores.conditions]
         cells = [f"{np.mean(one):.1f} ({len(one)})" if one else NONE for one in values]
         rows.append([_titled(system), *cells])
-    spoiled = {_seeds_told(scores, one) for one in scores.conditions if one != CLEAN}
+    spoiled = {_seeds_text(scores, one) for one in scores.conditions if one != CLEAN}
     title = f"## Every condition: mean {scores.score.upper()} (number of sets); " + "; ".join(
-        [f"clean: {_seeds_told(scores, CLEAN)}", *sorted(f"others: {one}" for one in spoiled)]
+        [f"clean: {_seeds_text(scores, CLEAN)}", *sorted(f"others: {one}" for one in spoiled)]
     )
     return _join(title, table(["system", *scores.conditions], rows))
 
@@ -125,13 +125,13 @@ def shuffled_table(scores: Scores) -> str:
     return _join(title, table(["system", "3 or more views", "2 views"], rows))
 
 
-def time_table(scores: Scores, beside: str = "paper DGF") -> str:
-    """Seconds of one fit to each clean set, on one thread, beside the paper's fixed setting."""
+def time_table(scores: Scores, reference: str = "paper DGF") -> str:
+    """Seconds of one fit to each clean set, on one thread, next to the paper's fixed setting."""
     rows = []
     for system in scores.systems:
         row, n_sets = [_titled(system)], 0
         for key in ("seconds", "cpu_seconds"):
-            own, other = scores.times(system, key), scores.times(beside, key)
+            own, other = scores.times(system, key), scores.times(reference, key)
             common = [data for data in own if data in other]
             total = sum(own.values())
             ratio = sum(own[d] for d in common) / sum(other[d] for d in common) if common else None
@@ -140,7 +140,7 @@ def time_table(scores: Scores, beside: str = "paper DGF") -> str:
             n_sets = len(own)
         rows.append([*row, str(n_sets)])
     header = ["system", "wall s", "ratio", "median ratio", "CPU s", "ratio", "median ratio", "sets"]
-    title = f"## Time of one fit to every clean set, on one thread; ratios to {beside} on the same sets"
+    title = f"## Time of one fit to every clean set, on one thread; ratios to {reference} on the same sets"
     return _join(title, table(header, rows))
 
 
@@ -169,7 +169,7 @@ def _complete(scores: Scores, data: str) -> bool:
     return all(scores.mean(data, CLEAN, system) is not None for system in scores.systems)
 
 
-def _seeds_told(scores: Scores, condition: str) -> str:
+def _seeds_text(scores: Scores, condition: str) -> str:
     cells = [scores.seeds(data, condition, system) for data in scores.sets for system in scores.systems]
     counts = sorted({len(one) for one in cells if one})
     return f"seeds per cell: {' or '.join(map(str, counts))}" if counts else "nothing measured"

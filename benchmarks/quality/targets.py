@@ -79,5 +79,5 @@ def _limit(what: str, loss: Loss | None, part: str, at_most: float) -> Target:
         return Target(title)
     value = float(getattr(loss, part))
     number = f"{value:.2g}" if part == "largest_change" else f"{value:.2f}"
-    beside = f" (worst {loss.worst:.2f}, {loss.where})" if part == "mean" else f" ({loss.where})"
-    return Target(title, number + ("" if part == "largest_change" else beside), value <= at_most)
+    where = f" (worst {loss.worst:.2f}, {loss.where})" if part == "mean" else f" ({loss.where})"
+    return Target(title, number + ("" if part == "largest_change" else where), value <= at_most)

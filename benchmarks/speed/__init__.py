@@ -1,1 +1,1 @@
-"""How fast the core is, each figure beside what it is compared with in the same run."""
+"""How fast the core is, each figure next to what it is compared with in the same run."""

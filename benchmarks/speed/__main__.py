@@ -21,7 +21,7 @@ def main() -> None:
             rows.append(row)
             value = "" if row.value is None else f"{row.value:9.3f} {row.unit}"
             ratio = "" if row.ratio is None else f"{row.ratio:6.2f} x"
-            print(f"{row.name:<52} {value:>18} {ratio:>9}  {row.beside:<34} {row.verdict}", flush=True)
+            print(f"{row.name:<52} {value:>18} {ratio:>9}  {row.compared_with:<34} {row.verdict}", flush=True)
     if out is not None:
         out.write_text(json.dumps([row.as_dict() for row in rows], indent=1))
 

@@ -36,8 +36,8 @@ def rows() -> Iterator[Row]:
             float(fresh_process(IMPORT.format(modules="sklearn.cluster, scipy.sparse.linalg, numba")))
         )
         ours.append(float(fresh_process(IMPORT.format(modules="consilience"))))
-    beside = f"scikit-learn, SciPy, Numba: {min(theirs):.2f} s"
-    yield Row("import consilience", min(ours), "s", beside, min(ours) / min(theirs), 1.15)
+    compared_with = f"scikit-learn, SciPy, Numba: {min(theirs):.2f} s"
+    yield Row("import consilience", min(ours), "s", compared_with, min(ours) / min(theirs), 1.15)
     with tempfile.TemporaryDirectory() as cache:
         cold = float(fresh_process(FIRST_FIT, NUMBA_CACHE_DIR=cache))
         warm = float(fresh_process(FIRST_FIT, NUMBA_CACHE_DIR=cache))

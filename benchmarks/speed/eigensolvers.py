@@ -1,4 +1,4 @@
-"""Eigen-solvers for the spectral step beside each other: `python -m benchmarks.speed.eigensolvers [--n N]`.
+"""Eigen-solvers for the spectral step next to each other: `python -m benchmarks.speed.eigensolvers [--n N]`.
 
 Every solver finds the eigenvectors of the same normalised Laplacians: planted classes, many of them, some
 very small, none at all, points in the plane, and a ring. Each runs in a process of its own that is ended when
@@ -25,11 +25,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 from scipy.spatial import cKDTree
 
-from consilience import threads
-from consilience.graph import eigenvectors
-from consilience.graph.eigenvectors import smallest_eigenvectors
-from consilience.graph.filtered_iteration import FilteredIteration
-from consilience.graph.laplacian import NormalizedLaplacian
+from consilience.engines import threads
+from consilience.engines.numba.spectrum.filtered_iteration import FilteredIteration
+from consilience.spectra import NormalizedLaplacian, smallest_eigenvectors
 
 from .measure import Row, machine_facts
 
@@ -86,16 +84,15 @@ Solver = Callable[[NormalizedLaplacian, int], np.ndarray]
 
 
 def ours(laplacian: NormalizedLaplacian, c: int) -> np.ndarray:
-    return smallest_eigenvectors(laplacian, c)
+    return smallest_eigenvectors(laplacian, c, start_block=FilteredIteration)
 
 
 def ours_tight(laplacian: NormalizedLaplacian, c: int) -> np.ndarray:
-    return smallest_eigenvectors(laplacian, c, tol=1e-9)
+    return smallest_eigenvectors(laplacian, c, tol=1e-9, start_block=FilteredIteration)
 
 
 def small_graphs_solver(laplacian: NormalizedLaplacian, c: int) -> np.ndarray:
     """Solve as for small graphs: by ARPACK to 1e-9, searched again, or by a factorisation if it stalls."""
-    setattr(eigenvectors, "LARGE", laplacian.shape[0])  # noqa: B010
     return smallest_eigenvectors(laplacian, c)
 
 
@@ -276,7 +273,7 @@ def main() -> None:
     for row in rows(options.n, options.graph, options.seconds):
         found.append(row)
         value = "" if row.value is None else f"{row.value:8.2f} {row.unit}"
-        print(f"{row.name:<78} {value:>16}  {row.beside:<34} {row.verdict}", flush=True)
+        print(f"{row.name:<78} {value:>16}  {row.compared_with:<34} {row.verdict}", flush=True)
     if options.out is not None:
         options.out.write_text(json.dumps([row.as_dict() for row in found], indent=1))
 

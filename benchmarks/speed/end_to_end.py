@@ -1,4 +1,4 @@
-"""From features to labels on UCI_Digits, beside scikit-learn's spectral clustering of one of its views."""
+"""From features to labels on UCI_Digits, next to scikit-learn's spectral clustering of one of its views."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def rows() -> Iterator[Row]:
     one = seconds.pop("one")
     for name, value in seconds.items():
         at_most = 3.0 if "paper" in name else 5.0
-        beside = f"scikit-learn, one view: {one:.3f} s"
-        yield Row(f"UCI_Digits, 6 views, {name}", value, "s", beside, value / one, at_most)
+        compared_with = f"scikit-learn, one view: {one:.3f} s"
+        yield Row(f"UCI_Digits, 6 views, {name}", value, "s", compared_with, value / one, at_most)
     total = sum(model.timings_.values())
     for stage, value in model.timings_.items():
         yield Row(

@@ -48,7 +48,7 @@ def run_limited(
     seconds, gibibytes : float
         The limits: wall-clock time, and resident memory.
     warm_up : float, default=0.0
-        Seconds that it may take beside, until it calls `begin`.
+        Seconds that it may take besides, until it calls `begin`.
     **environment : str
         Variables to set.
     """
@@ -56,9 +56,9 @@ def run_limited(
     path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
     began, most, reason = time.perf_counter(), 0.0, ""
     since, allowed = began, seconds + warm_up  # since when time counts, and how much there is
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as told:
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         child = subprocess.Popen(
-            command, stdout=out, stderr=told, env={**os.environ, "PYTHONPATH": path, **environment}
+            command, stdout=out, stderr=errors, env={**os.environ, "PYTHONPATH": path, **environment}
         )
         try:
             while child.poll() is None and not reason:
@@ -74,11 +74,11 @@ def run_limited(
             child.kill()
             child.wait()
         took = time.perf_counter() - began
-        for file in (out, told):
+        for file in (out, errors):
             file.seek(0)
         if not reason and child.returncode == 0:
             return Outcome(json.loads(out.read().strip().splitlines()[-1]), "", took, most)
-        return Outcome(None, reason or _why(child.returncode, told.read()), took, most)
+        return Outcome(None, reason or _why(child.returncode, errors.read()), took, most)
 
 
 def begin() -> None:
@@ -86,8 +86,8 @@ def begin() -> None:
     print("begin", flush=True)
 
 
-def _why(code: int, told: str) -> str:
-    lines = [line.strip() for line in told.splitlines()]
+def _why(code: int, errors: str) -> str:
+    lines = [line.strip() for line in errors.splitlines()]
     last = next((line for line in reversed(lines) if line.strip("~^")), "")
     return f"died of signal {-code}" if code < 0 else last or f"ended with {code}"
 

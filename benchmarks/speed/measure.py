@@ -25,12 +25,12 @@ from consilience.run.progress import Progress
 
 @dataclass(frozen=True)
 class Row:
-    """One figure: what was measured, beside what, and what it should be at most."""
+    """One figure: what was measured, what it is compared with, and what it should be at most."""
 
     name: str
     value: float | None
     unit: str
-    beside: str = ""
+    compared_with: str = ""
     ratio: float | None = None
     at_most: float | None = None
     reason: str = ""  # why there is no value

@@ -1,4 +1,4 @@
-"""What a fit was estimated to need beside what it needs: per stage, one fresh process for each size.
+"""What a fit was estimated to need next to what it needs: per stage, one fresh process for each size.
 
     python -m benchmarks.speed.memory                 # n = 10,000 and 100,000
     python -m benchmarks.speed.memory 1000000 --neighbors 10
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from consilience import memory_estimate
-from consilience.cluster import systems
-from consilience.memory import in_units
+from consilience.models import systems
+from consilience.words import memory_size
 
 from .data import DIMENSIONS, N_CLASSES, blobs
 from .measure import memory_status, stage_peaks
@@ -52,24 +52,24 @@ def measure(n: int, system: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(n: int, system: str, parameters: dict[str, Any], measured: dict[str, Any]) -> None:
-    """Print the estimate beside what was measured."""
+    """Print the estimate next to what was measured."""
     estimate = memory_estimate(
         n, DIMENSIONS, dtype=np.float32, n_clusters=N_CLASSES, system=system, **parameters
     )
     print(f"{system}, n = {n:,}, {parameters}: {measured['edges']} edges, {measured['graph']} in the graph")
     print(f"  {'':10} {'measured':>10} {'estimate':>10}  ratio")
-    for name, told in (("libraries", estimate.libraries), ("before", estimate.libraries + estimate.input)):
-        print(
-            f"  {name:10} {in_units(measured[name]):>10} {in_units(told):>10}  {told / measured[name]:5.2f}"
-        )
+    before = {"libraries": estimate.libraries, "before": estimate.libraries + estimate.input}
+    for name, expected in before.items():
+        held = measured[name]
+        print(f"  {name:10} {memory_size(held):>10} {memory_size(expected):>10}  {expected / held:5.2f}")
     for stage, peak in measured["peaks"].items():
         expected = estimate.stages.get(stage)
-        ratio = "" if expected is None else f"{in_units(expected):>10}  {expected / peak:5.2f}"
-        print(f"  {stage:10} {in_units(peak):>10} {ratio}   {measured['seconds'].get(stage, 0):8.1f} s")
+        ratio = "" if expected is None else f"{memory_size(expected):>10}  {expected / peak:5.2f}"
+        print(f"  {stage:10} {memory_size(peak):>10} {ratio}   {measured['seconds'].get(stage, 0):8.1f} s")
     most = max(measured["peaks"].values())
     off = estimate.peak / most - 1
     verdict = f"{'ok' if abs(off) <= 0.25 else 'MISSED'} (within 25 %)"
-    print(f"  peak       {in_units(most):>10} {in_units(estimate.peak):>10}  {off:+.0%}: {verdict}")
+    print(f"  peak       {memory_size(most):>10} {memory_size(estimate.peak):>10}  {off:+.0%}: {verdict}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """A million samples on two cores, target by target: `python -m benchmarks.speed.million [--out FILE]`.
 
 The data: 20 classes, three views of 64, 32 and 128 features in single precision, the centre of a class drawn
-from N(0, 0.55^2 I), plus N(0, I). Features to labels in one process, warm, beside what `pynndescent` takes
+from N(0, 0.55^2 I), plus N(0, I). Features to labels in one process, warm, next to what `pynndescent` takes
 for the neighbours of the three views alone, which needs to be installed for that. And at a tenth of the
 size: memory, growth, how far the eigenvectors are from ARPACK's, and whether a second run and a run on one
 thread come to the same partition.
@@ -29,8 +29,8 @@ from scipy.sparse.linalg import eigsh
 from sklearn.metrics import adjusted_rand_score
 
 from consilience import DistanceGraphFusion
-from consilience.cluster import spectral_embedding
-from consilience.graph.laplacian import NormalizedLaplacian
+from consilience.spectra import NormalizedLaplacian
+from consilience.stages import spectral_embedding
 
 from .data import DIMENSIONS, N_CLASSES, blobs
 from .limited import run_limited
@@ -39,17 +39,8 @@ from .search_libraries import pynndescent
 from .truth import drawn_queries, reach, recall
 
 K, N, N_WARM, N_COMPILED = 10, 1_000_000, 2000, 50_000
-AFTER_THE_SEARCH = ("graph", "fusion", "sparsify")  # what is done for each edge and view
+AFTER_THE_SEARCH = ("connect", "weigh", "fuse", "sparsify")  # what is done for each edge and view
 _HERE = "benchmarks.speed.million."
-
-
-class _Watched(DistanceGraphFusion):
-    """Keeps the neighbours of some samples in each view."""
-
-    def _search(self, prepared: Any, view: int) -> NDArray[np.int32]:
-        found = super()._search(prepared, view)
-        self.kept = [*getattr(self, "kept", ()), found[drawn_queries(len(found))]]
-        return found
 
 
 def search_three(n: int) -> dict[str, Any]:
@@ -78,7 +69,7 @@ def fit(
     )  # compiles what the large fit will use
     sample = blobs(n)
     held = memory_status("VmRSS")
-    model = _Watched(**parameters, neighbor_search=search)
+    model = DistanceGraphFusion(**parameters, neighbor_search=search)
     forget_peak()
     began = time.perf_counter()
     with stage_peaks() as peaks:
@@ -94,7 +85,7 @@ def fit(
         "ari": float(adjusted_rand_score(sample.y, model.labels_)),
         "labels": hashlib.sha256(np.ascontiguousarray(model.labels_, dtype=np.int64)).hexdigest(),
         "edges": len(model.edges_.indices),
-        "told": [None if one is None else one.recall for one in model.neighbor_searches_],
+        "reported": [None if one is None else one.recall for one in model.neighbor_searches_],
     }
     embedding = spectral_embedding(model.graph_, N_CLASSES, random_state=0)
     answer["residual"] = float(embedding.residuals.max())
@@ -103,8 +94,8 @@ def fit(
     if with_recall:
         queries = drawn_queries(n)
         answer["recall"] = [
-            recall(x, found, queries, reach(x, queries))
-            for x, found in zip(sample.views, model.kept, strict=True)
+            recall(x, found[queries], queries, reach(x, queries))
+            for x, found in zip(sample.views, model.neighbors_, strict=True)
         ]
     return answer
 
@@ -180,9 +171,9 @@ def _show(n: int, ours: dict[str, Any], theirs: dict[str, Any], tenth: dict[str,
     for name in AFTER_THE_SEARCH:
         per_edge = 1e9 * ours["timings"][name] / (ours["edges"] * len(DIMENSIONS))
         print(f"{name:<12} {per_edge:8.1f} ns an edge and view")
-    rest = sum(took for name, took in ours["timings"].items() if name != "neighbors")
+    rest = sum(took for name, took in ours["timings"].items() if name != "search")
     print(f"{'all but search':<14} {1e9 * rest / (ours['edges'] * len(DIMENSIONS)):6.1f} ns an edge and view")
-    _say("recall it reports itself", [one for one in ours["told"] if one is not None])
+    _say("recall it reports itself", [one for one in ours["reported"] if one is not None])
     print()
     if "reason" in theirs:
         print(f"{'total, in units of pynndescent on three views':<48} not measured: {theirs['reason']}")

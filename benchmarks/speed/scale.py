@@ -1,7 +1,7 @@
 """From features to labels as n, views, k and features grow: `python -m benchmarks.speed.scale --out FILE`.
 
 The data: 20 classes, three views of 64, 32 and 128 features in single precision, the centre of a class drawn
-from N(0, 0.55^2 I), plus N(0, I). Ours beside SNF, the average graph, scikit-learn's SpectralClustering and
+from N(0, 0.55^2 I), plus N(0, I). Ours next to SNF, the average graph, scikit-learn's SpectralClustering and
 MiniBatchKMeans on the concatenation, and muon's WNN with Leiden. Each fit is of a process of its own, warm,
 and is stopped at its limits of time and memory; a system that was stopped is not tried on more.
 

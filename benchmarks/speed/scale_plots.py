@@ -23,7 +23,7 @@ from consilience.inspection.drawing import (
 
 from .scale_tables import AXES, OURS, Cell, growth, measured
 
-# Each its own colour and mark, so that they are told apart in grey, too; ours is drawn thicker.
+# Each its own colour and mark, so that they differ in grey, too; ours is drawn thicker.
 LOOKS = {
     "DGF": (VERMILION, "o"),
     "Average": (BLUE, "s"),
@@ -35,7 +35,7 @@ LOOKS = {
     "spectral, dense": (INK, "*"),
 }
 STAGES = (GREY, VERMILION, YELLOW, ORANGE, BLUE, SKY, GREEN, PURPLE, INK)
-_PANELS = (("seconds", "seconds"), ("megabytes", "megabytes beside the libraries"))
+_PANELS = (("seconds", "seconds"), ("megabytes", "megabytes without the libraries"))
 
 
 def draw(cells: list[Cell], folder: Path) -> list[Path]:
@@ -65,7 +65,7 @@ def _figure(width: float, height: float) -> Any:
 
 
 def _growth(cells: list[Cell]) -> Any:
-    """Draw time and memory against n, with the exponents beside the names."""
+    """Draw time and memory against n, with the exponents next to the names."""
     figure = _figure(10.4, 4.4)
     panels = figure.subplots(1, 2)
     for panel, (what, words) in zip(panels, _PANELS, strict=True):
@@ -83,9 +83,7 @@ def _growth(cells: list[Cell]) -> Any:
         alignment="left",
         labelspacing=0.9,
     )
-    title = (
-        "From features to labels: three views, two cores   (the limit that ended a line is beside its end)"
-    )
+    title = "From features to labels: three views, two cores   (the limit that ended a line is at its end)"
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     return figure
 
@@ -196,7 +194,7 @@ def _stages(fits: list[Cell]) -> Any:
     left.set_ylabel("microseconds a sample")
     left.grid(True, axis="y", color=PALE)
     left.spines[["top", "right"]].set_visible(False)
-    _logarithmic(right, "samples", "megabytes at most, beside the libraries")
+    _logarithmic(right, "samples", "megabytes at most, without the libraries")
     handles, words = left.get_legend_handles_labels()
     figure.legend(handles, words, loc="outside right center", title=f"stages of {OURS}", alignment="left")
     return figure

@@ -17,7 +17,7 @@ from sklearn.cluster import MiniBatchKMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array
 
-from consilience.cluster import systems
+from consilience.models import systems
 
 from .data import N_CLASSES, blobs
 from .limited import begin
@@ -35,7 +35,7 @@ def _own(name: str) -> Callable[..., Answer]:
         model = systems()[name](n_clusters=N_CLASSES, n_neighbors=k, neighbor_search=search, random_state=0)
         model.fit(views)
         found = getattr(model, "neighbor_searches_", ()) or ()
-        told = [
+        reports = [
             {"search": one.search, "recall": one.recall, "pairs": one.pairs}
             for one in found
             if one is not None
@@ -43,7 +43,7 @@ def _own(name: str) -> Callable[..., Answer]:
         edges = getattr(model, "edges_", None)
         return model.labels_, {
             "timings": dict(model.timings_),
-            "searches": told,
+            "searches": reports,
             "edges": None if edges is None else len(edges.indices),
         }
 
@@ -137,7 +137,7 @@ def fit(system: str, n: int, dimensions: list[int], k: int, search: str) -> dict
     forget_peak()
     began, cpu = time.perf_counter(), time.process_time()
     with stage_peaks() as peaks:
-        labels, told = SYSTEMS[system](sample.views, k, search)
+        labels, facts = SYSTEMS[system](sample.views, k, search)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     most = max(memory_status("VmHWM"), *peaks.values(), 0)
     return {
@@ -148,5 +148,5 @@ def fit(system: str, n: int, dimensions: list[int], k: int, search: str) -> dict
         "ari": float(adjusted_rand_score(sample.y, labels)),
         "clusters": len(np.unique(labels)),
         "peaks": {name: (value - libraries) / 2**20 for name, value in peaks.items()},
-        **told,
+        **facts,
     }

@@ -19,8 +19,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from consilience import threads
-from consilience.neighbors import as_space
+from consilience.engines import get_engine
+from consilience.spaces import Space
+from consilience.spaces.scaling import thinned
 
 Index = NDArray[Any]
 
@@ -36,7 +37,7 @@ class Library:
     settings : tuple of dict
         Few to many of its own parameters, from fast to thorough.
     packages : tuple of str
-        What must be installed beside NumPy, SciPy, scikit-learn and Numba.
+        What must be installed besides NumPy, SciPy, scikit-learn and Numba.
     large : tuple of int
         Which of the settings are measured on a million rows, too.
     """
@@ -75,10 +76,12 @@ def scikit_learn(x: Any, k: int, metric: str, n_threads: int, seed: int) -> Inde
         return model.fit(x).kneighbors(return_distance=False)
 
 
-def ours(x: Any, k: int, metric: str, n_threads: int, seed: int, **settings: Any) -> Index:
-    """Search as `as_space` does: exactly, or approximately."""
-    with threads.limit(n_threads):
-        return as_space(x, metric, **settings).nearest(k)
+def ours(x: Any, k: int, metric: str, n_threads: int, seed: int, search: Any = "exact") -> Index:
+    """Search as a fit does: exactly, or approximately."""
+    engine = get_engine("numba")
+    with engine.limit(n_threads):
+        points = engine.place(Space("rows", thinned(x), metric))
+        return np.asarray(engine.fetch(engine.nearest(points, k, search).lists))
 
 
 def pynndescent(x: Any, k: int, metric: str, n_threads: int, seed: int, **settings: Any) -> Index:

@@ -22,7 +22,7 @@ from consilience.inspection.drawing import (
 
 from .search_tables import RECALL, Cell
 
-# Each its own colour and mark, so that they are told apart in grey, too; ours is drawn larger.
+# Each its own colour and mark, so that they differ in grey, too; ours is drawn larger.
 LOOKS = {
     "ours, approximate": (VERMILION, "o"),
     "ours, exact": (VERMILION, "D"),

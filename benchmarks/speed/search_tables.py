@@ -20,7 +20,7 @@ def report(cells: list[Cell], facts: dict[str, Any], packages: dict[str, str]) -
         parts.append(f"### {name}, n = {n:,}\n\n{_searches(here)}")
     once = [cell for cell in cells if cell["trial"] != "search"]
     if once:
-        parts.append(f"### Beside speed\n\n{_once(once)}")
+        parts.append(f"### Apart from speed\n\n{_once(once)}")
     return "\n\n".join(parts)
 
 
@@ -87,7 +87,7 @@ def _once(cells: list[Cell]) -> str:
             ]
         )
     head = ["library", "first call, s", "again, s", "same in a second run", "same on one thread"]
-    return _table([*head, "sparse rows", "grows beside a memory map"], lines)
+    return _table([*head, "sparse rows", "adds to a memory map"], lines)
 
 
 def _same(share: float | None) -> str:

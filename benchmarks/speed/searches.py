@@ -1,4 +1,4 @@
-"""Libraries that find near neighbours, beside ours: `python -m benchmarks.speed.searches --out FILE`.
+"""Libraries that find near neighbours, next to ours: `python -m benchmarks.speed.searches --out FILE`.
 
 Recall of the 10 nearest against the truth on 1,000 rows drawn from all; seconds for building and asking,
 warm, on two threads, in wall-clock time and in time of the processors; what the process grows by meanwhile;

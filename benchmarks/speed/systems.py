@@ -1,4 +1,4 @@
-"""What the comparison systems cost: beside their authors' programs, and in memory."""
+"""What the comparison systems cost: next to their authors' programs, and in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GROWTH = """
 import warnings
 from benchmarks.speed.measure import peak_megabytes
 from consilience import make_multiview
-from consilience.cluster import systems
+from consilience.models import systems
 system = systems()[{system!r}]
 warnings.simplefilter("ignore")
 small = make_multiview(500, n_views=3, n_features=30, n_clusters=10, separation=3.0, random_state=0)
@@ -35,18 +35,18 @@ print(peak_megabytes() - before)
 
 
 def rows() -> Iterator[Row]:
-    yield from _beside_the_programs()
+    yield from _against_the_programs()
     for system in ON_EDGES:
         value = float(fresh_process(_GROWTH.format(system=system, n=_N)))
         yield Row(f"{system}, {_N} samples x 3 views: the process grows by", value, "MB", at_most=1000)
 
 
-def _beside_the_programs() -> Iterator[Row]:
-    """CPU seconds of a fit on one core, features to labels, warm, beside those of the authors' programs."""
+def _against_the_programs() -> Iterator[Row]:
+    """CPU seconds of a fit on one core, features to labels, warm, next to those of the authors' programs."""
     folders = os.environ.get("CONSILIENCE_DATA"), os.environ.get("CONSILIENCE_GOLDEN")
     if not all(folders):
         reason = "CONSILIENCE_DATA or CONSILIENCE_GOLDEN is not set"
-        yield Row("comparison systems beside their authors' programs", None, "s of CPU", reason=reason)
+        yield Row("comparison systems next to their authors' programs", None, "s of CPU", reason=reason)
         return
     data, golden = (Path(folder) for folder in folders if folder)
     for row in references(golden):
@@ -57,12 +57,12 @@ def _beside_the_programs() -> Iterator[Row]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             seconds = min(_cpu_seconds(row.estimator(random_state=0, n_jobs=1), views) for _ in range(3))
-        beside = f"the authors' program: {row.cpu_seconds:.3f} s"
+        compared_with = f"the authors' program: {row.cpu_seconds:.3f} s"
         yield Row(
             f"{row.method} on {row.data}, one core",
             seconds,
             "s of CPU",
-            beside,
+            compared_with,
             seconds / row.cpu_seconds,
             limit,
         )

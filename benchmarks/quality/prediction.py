@@ -1,9 +1,9 @@
 """Whether new samples get the cluster that a fit on everything would give them.
 
-`python -m benchmarks.quality.placing`: for every data set of CONSILIENCE_DATA (or --data), and the bundled
+`python -m benchmarks.quality.prediction`: for every data set of CONSILIENCE_DATA (or --data), and the bundled
 digits, fit on four fifths, predict the rest, and compare with a fit on all samples, clusters matched on the
 four fifths. Once with all views of the new samples, once with half of them, at random (of an odd number the
-smaller half). Beside it the agreement of the two fits on the four fifths, which is the most that can be
+smaller half). Next to it the agreement of the two fits on the four fifths, which is the most that can be
 asked for; how many samples of the fit keep their label when they come again as new ones, also without the
 rule that a sample takes the label of one that is exactly the same; and the time to predict a sample, in
 units of that to fit one.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,18 @@ from sklearn.metrics import confusion_matrix
 
 from benchmarks.quality.data import find_sets, folder_given, load
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, load_digits_views
-from consilience.cluster import placing
+from consilience.engines.numba import NumbaEngine
 
 METHODS = {"dgf": DistanceGraphFusion, "sgf": SimilarityGraphFusion}
 HEADER = "| data | new samples | half of their views | two fits | same samples | by vote | time |"
+
+
+class VotesOnly(NumbaEngine):
+    """Lets new samples that are exactly the same as some of the fit go by the vote, too."""
+
+    def coinciding(self, edges: Any, parts: Any, n_views: int) -> NDArray[np.bool_]:
+        """Mark no edge."""
+        return np.zeros(self.n_edges(edges), dtype=bool)
 
 
 def main() -> None:
@@ -94,12 +103,7 @@ def matching(labels: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
 
 def by_vote(fitted: Any, views: Views) -> NDArray[Any]:
     """Predict without the rule for samples that are exactly the same."""
-    rule = placing._coinciding
-    placing._coinciding = lambda placement, edges: np.zeros(len(edges.indices), dtype=bool)
-    try:
-        return np.asarray(fitted.predict(views))
-    finally:
-        placing._coinciding = rule
+    return np.asarray(copy(fitted).set_params(engine=VotesOnly()).predict(views))
 
 
 if __name__ == "__main__":

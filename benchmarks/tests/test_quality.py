@@ -8,7 +8,18 @@ from itertools import product
 
 import numpy as np
 import pytest
-from benchmarks.quality import figures, held_out, results, rule_fits, rules, searching, study
+from scipy import sparse
+
+from benchmarks.quality import (
+    approximate_search,
+    figures,
+    held_out,
+    prediction,
+    results,
+    rule_fits,
+    rules,
+    study,
+)
 from benchmarks.quality.__main__ import main
 from benchmarks.quality.contenders import BEST_VIEW, contenders, estimator, reason_to_skip
 from benchmarks.quality.corruptions import CONDITIONS, corrupted
@@ -16,12 +27,10 @@ from benchmarks.quality.data import find_sets, load
 from benchmarks.quality.fits import labels_of_seeds, measure
 from benchmarks.quality.rule_settings import RULES, Setting, with_constants
 from benchmarks.quality.targets import targets
-from scipy import sparse
-
 from consilience import PAPER, Views, make_multiview
-from consilience.cluster import SharedViews, systems
 from consilience.metrics import nmi
-from consilience.neighbors import scaling as scaling_module
+from consilience.models import SharedViews, systems
+from consilience.spaces import scaling
 
 RNG = np.random.default_rng(0)
 
@@ -157,7 +166,7 @@ def test_the_papers_fixed_setting():
     expected = {"n_neighbors": 6, "beta": 1, "gamma": 1e4, "metric": "cosine", "n_clusters": 7, **PAPER}
     assert expected.items() <= model.get_params().items()
     assert estimator("paper SGF", 7, "MSRC_v1").metric == "euclidean"
-    assert estimator("paper SGF", 7, "unheard of").metric == "auto"
+    assert estimator("paper SGF", 7, "another set").metric == "auto"
     assert estimator("DGF", 7).get_params() == systems()["DGF"](n_clusters=7, n_jobs=1).get_params()
 
 
@@ -376,8 +385,16 @@ def test_constants_are_the_librarys_and_come_back():
                 for (module, name), value in setting.constants.items():
                     assert getattr(importlib.import_module(module), name) == value
             assert all(getattr(importlib.import_module(m), name) == old for (m, name), old in before.items())
-    with pytest.raises(AttributeError), with_constants({("consilience.neighbors.metric", "NO_SUCH"): 1}):
+    with pytest.raises(AttributeError), with_constants({("consilience.spaces.metric", "NO_SUCH"): 1}):
         pass
+
+
+@pytest.mark.parametrize("level", [0.1, 0.01, 0.001])
+def test_the_level_of_agreement_is_that_of_the_setting(level, views):
+    setting = RULES["view_weights"].settings[f"agreement, level {level:g}"]
+    with with_constants(setting.constants):
+        model = estimator("DGF", 3).set_params(random_state=0, **setting.resolve(90, 3)).fit(views)
+    assert model.agreement_.level == level
 
 
 def test_numbers_of_neighbours():
@@ -397,7 +414,7 @@ def test_a_setting_is_measured_under_its_constants():
         float
     )
     views = Views([words * rng.lognormal(0, 2, size=(80, 1)) for _ in range(2)])
-    share = ("consilience.neighbors.scaling", "SPARSE_SHARE")
+    share = ("consilience.spaces.scaling", "SPARSE_SHARE")
     settings = {
         "shipped": Setting(),
         "cosine": Setting({}, {share: 0.5}),
@@ -405,9 +422,9 @@ def test_a_setting_is_measured_under_its_constants():
         "same": Setting({"metric": "cosine"}),
         "failing": Setting({"metric": "no such metric"}),
     }
-    before = scaling_module.SPARSE_SHARE
+    before = scaling.SPARSE_SHARE
     found = rule_fits.scores_of_settings(settings, views, truth, range(2))
-    assert scaling_module.SPARSE_SHARE == before
+    assert scaling.SPARSE_SHARE == before
     assert found["shipped"] == found["cosine"] == found["same"]
     assert found["failing"]["DGF"].startswith("ValueError: Unknown metric")
     model = estimator("DGF", 2).set_params(metric="euclidean", random_state=1)
@@ -424,7 +441,7 @@ def test_what_was_prepared_under_other_constants_is_not_used():
     x = rng.normal(size=(80, 20)) + 1.5 * truth[:, None]
     x[:, 0] = 1e4 * rng.normal(size=80)
     views = Views([x, x.copy()])
-    names = [("consilience.neighbors.scaling", name) for name in ("FEW_FEATURES", "STANDS_APART")]
+    names = [("consilience.spaces.scaling", name) for name in ("FEW_FEATURES", "STANDS_APART")]
     constants = {"never": (0, 1e9), "at once": (10, 10), "almost never": (0, 1e8)}
     settings = {
         label: Setting({"scale": "auto"}, dict(zip(names, values, strict=True)))
@@ -473,19 +490,21 @@ def test_a_setting_that_fails_somewhere_is_left_out_with_the_reason():
         both = {label: {"SGF": scores, "DGF": scores} for label, scores in settings.items()}
         return {"rule": "row_weights", "set": data, "condition": "clean", "settings": both}
 
-    told = rules.rule_report("row_weights", [measured("a", 1.0, [9.0]), measured("b", 3.0, "ValueError: no")])
-    assert "agreement is left out; on b, SGF: ValueError: no" in told
-    assert "| clean | DGF | 2.00 | uniform | 2.00 | 2.00 | 2.00 | uniform (2) |" in told
+    report = rules.rule_report(
+        "row_weights", [measured("a", 1.0, [9.0]), measured("b", 3.0, "ValueError: no")]
+    )
+    assert "agreement is left out; on b, SGF: ValueError: no" in report
+    assert "| clean | DGF | 2.00 | uniform | 2.00 | 2.00 | 2.00 | uniform (2) |" in report
 
 
 @pytest.mark.filterwarnings("ignore:The graph has .* connected components", "ignore:.* who is near whom")
-def test_approximate_beside_exact_neighbours(folder, tmp_path, capsys):
-    out = tmp_path / "results" / "searching.json"
+def test_approximate_next_to_exact_neighbours(folder, tmp_path, capsys):
+    out = tmp_path / "results" / "approximate_search.json"
     command = ["--data", str(folder), "--sets", "three,two", "--seeds", "2", "--jobs", "1", "--out", str(out)]
-    searching.main(command)
-    told = capsys.readouterr().out
+    approximate_search.main(command)
+    printed = capsys.readouterr().out
     assert all(
-        part in told for part in ("## Recall", "## DGF", "## SGF", "## Targets", "| three |", "| two |")
+        part in printed for part in ("## Recall", "## DGF", "## SGF", "## Targets", "| three |", "| two |")
     )
     for cell in json.loads(out.read_text())["cells"].values():
         assert len(cell["recall"]) == cell["n_views"]
@@ -494,5 +513,29 @@ def test_approximate_beside_exact_neighbours(folder, tmp_path, capsys):
         model = systems()["SGF"](n_clusters=3, neighbor_search="approximate", random_state=1)
         score = 100 * nmi(data.truth, model.fit(list(data.views)).labels_)
         assert cell["SGF approximate"][1] == score
-    searching.main(["--tables", str(out)])
-    assert capsys.readouterr().out == told
+    approximate_search.main(["--tables", str(out)])
+    assert capsys.readouterr().out == printed
+
+
+# Prediction
+
+
+def test_by_vote_a_sample_is_not_its_own_neighbour():
+    """Samples that come again keep their label by a rule of its own, which the vote does without."""
+    sample = make_multiview(150, n_views=3, n_clusters=4, separation=2.2, random_state=0)
+    views = Views(sample.views)
+    model = systems()["DGF"](n_clusters=4, random_state=0).fit(views)
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    by_vote = prediction.by_vote(model, views)
+    assert 0.8 < np.mean(by_vote == model.labels_) < 1
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def test_half_of_the_views_are_hidden(views):
+    halved = prediction.halved(views, np.random.default_rng(0))
+    assert set(halved.mask.sum(axis=1)) == {1}
+
+
+def test_clusters_are_matched():
+    first, second = np.array([0, 0, 1, 1, 2]), np.array([2, 2, 0, 0, 1])
+    np.testing.assert_array_equal(prediction.matching(first, second), [2, 0, 1])

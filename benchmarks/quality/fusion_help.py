@@ -1,10 +1,10 @@
-"""Whether `does_fusion_help` is right: its verdicts beside what the labels say.
+"""Whether `does_fusion_help` is right: its verdicts next to what the labels say.
 
-`python -m benchmarks.quality.helping [--data FOLDER] [--made] [--out FILE]`: on every data set of a folder,
-or on made ones (`--made`). The labels say "yes" if DGF has a mean NMI of more than a point above that of the
-best single view, chosen with the labels; "no" if more than a point below; otherwise "neither". A verdict is
-right if it is the same, and if it is "unclear" or "no" where the labels say "neither": fusing does not help
-then.
+`python -m benchmarks.quality.fusion_help [--data FOLDER] [--made] [--out FILE]`: on every data set of a
+folder, or on made ones (`--made`). The labels say "yes" if DGF has a mean NMI of more than a point above that
+of the best single view, chosen with the labels; "no" if more than a point below; otherwise "neither". A
+verdict is right if it is the same, and if it is "unclear" or "no" where the labels say "neither": fusing does
+not help then.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from consilience import DistanceGraphFusion, Views, make_multiview
-from consilience.cluster import SharedViews, SingleViewSpectral
 from consilience.inspection import does_fusion_help
-from consilience.inspection.helping.held_out import HeldOut
-from consilience.inspection.helping.verdict import Evidence, judge
+from consilience.inspection.fusion_help.held_out import HeldOut
+from consilience.inspection.fusion_help.verdict import Evidence, judge
 from consilience.metrics import nmi
+from consilience.models import SharedViews, SingleViewSpectral
 
 from .data import add_common_options, find_sets, folder_given, load
-from .results import Cells, Results, key, run, told_of_rest
+from .results import Cells, Results, key, report_rest, run
 from .tables import table
 
 POINT = 1.0  # of NMI in percent: what smaller differences are is chance
@@ -49,7 +49,7 @@ class Piece:
     @property
     def key(self) -> str:
         """Return the name of its result."""
-        return key("helping", self.name, self.n_seeds)
+        return key("fusion help", self.name, self.n_seeds)
 
     def read(self) -> tuple[Views, Any, int]:
         """Return views, classes and the number of clusters."""
@@ -86,12 +86,12 @@ def do(piece: Piece) -> Cells:
     """Return what the labels say of a data set, and what is said without them."""
     views, truth, c = piece.read()
     shared = SharedViews(views)
-    told: dict[str, Any] = {"n_clusters": c, "scale": "auto", "n_jobs": 1}
+    settings: dict[str, Any] = {"n_clusters": c, "scale": "auto", "n_jobs": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fused = [_score(DistanceGraphFusion(**told), shared, truth, i) for i in range(SEEDS_OF_SCORES)]
+        fused = [_score(DistanceGraphFusion(**settings), shared, truth, i) for i in range(SEEDS_OF_SCORES)]
         alone = [
-            [_score(SingleViewSpectral(view=j, **told), shared, truth, i) for i in range(SEEDS_OF_SCORES)]
+            [_score(SingleViewSpectral(view=j, **settings), shared, truth, i) for i in range(SEEDS_OF_SCORES)]
             for j in range(views.n_views)
         ]
         found = [does_fusion_help(views, c, random_state=i, n_jobs=1) for i in range(piece.n_seeds)]
@@ -176,7 +176,7 @@ def _verdict(cell: Mapping[str, Any], seed: int, margin: float | None) -> str:
     return judge(_evidence(cell["evidence"][seed]), margin=margin)[0]
 
 
-def margins_told(cells: Sequence[Mapping[str, Any]]) -> str:
+def margins_table(cells: Sequence[Mapping[str, Any]]) -> str:
     """Return what each margin would have scored, and what one chosen on all sets but one scores on that."""
     n_seeds = min(len(cell["verdicts"]) for cell in cells)
     by_margin = {m: [right([cell], s, m) for s in range(n_seeds) for cell in cells] for m in MARGINS}
@@ -208,12 +208,12 @@ def report(results: Results) -> str:
         f"verdict is right where the labels say neither, or {says_yes['yes']} if only 'unclear' is.",
     ]
     shown = [set_table(cells)] if len(cells) <= 50 else []
-    return "\n\n".join(["\n".join(lines), *shown, counts_table(cells), margins_told(cells)])
+    return "\n\n".join(["\n".join(lines), *shown, counts_table(cells), margins_table(cells)])
 
 
 def main(given: list[str] | None = None) -> None:
     """Do what is missing, and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.helping", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.fusion_help", description=__doc__)
     add_common_options(parser)
     parser.add_argument("--made", action="store_true", help="on made data instead of a folder")
     parser.add_argument("--seeds", type=int, default=3, help="of the verdict (default: 3)")
@@ -227,7 +227,7 @@ def main(given: list[str] | None = None) -> None:
             pieces = [Piece(name, path, n_seeds=arguments.seeds) for name, path in sets.items()]
         missing = [piece for piece in pieces if not results.has(piece.key)]
         n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
-        told_of_rest(n_left, arguments.out)
+        report_rest(n_left, arguments.out)
     print(report(results))
 
 

@@ -1,8 +1,9 @@
-"""What approximate neighbours cost: recall and scores beside the exact search.
+"""What approximate neighbours cost: recall and scores next to the exact search.
 
-`python -m benchmarks.quality.searching [--data FOLDER] [--out FILE]`: on every data set of a folder, DGF and
-SGF at their defaults, told the number of classes, with ``neighbor_search="exact"`` and ``"approximate"``. By
-default the search of sets of this size is exact; here the approximate one is made to work on them.
+`python -m benchmarks.quality.approximate_search [--data FOLDER] [--out FILE]`: on every data set of a folder,
+DGF and SGF at their defaults, given the number of classes, with ``neighbor_search="exact"`` and
+``"approximate"``. By default the search of sets of this size is exact; here the approximate one is made to
+work on them.
 
 - *recall*: the share of the true neighbours of all samples that were found, for the view with the lowest and
   as the mean over views. *Up to ties*: a neighbour that is as near as the last true one is as good as it.
@@ -22,12 +23,14 @@ from typing import Any
 import numpy as np
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views
-from consilience.cluster import SharedViews
+from consilience.engines import get_engine
+from consilience.graphs import EdgeSet
 from consilience.metrics import nmi
-from consilience.neighbors.spaces import CompressedRows
+from consilience.models import SharedViews
+from consilience.models.given import GivenViews
 
 from .data import add_common_options, find_sets, folder_given, load
-from .results import Cells, Results, key, run, told_of_rest
+from .results import Cells, Results, key, report_rest, run
 from .tables import table
 
 SYSTEMS: dict[str, Any] = {"DGF": DistanceGraphFusion, "SGF": SimilarityGraphFusion}
@@ -46,7 +49,7 @@ class Piece:
     @property
     def key(self) -> str:
         """Return the name of its result."""
-        return key("searching", self.name, self.n_seeds)
+        return key("approximate search", self.name, self.n_seeds)
 
     def __str__(self) -> str:
         return self.name
@@ -74,22 +77,24 @@ def measure(piece: Piece) -> Cells:
         found = models["approximate"]
         cell["k"], cell["metrics"] = found.n_neighbors_, [str(metric) for metric in found.metrics_]
         cell["reported"] = [None if one is None else one.recall for one in found.neighbor_searches_]
-        cell["recall"], cell["up to ties"] = _recalls(shared, models, found.n_neighbors_)
+        cell["recall"], cell["up to ties"] = _recalls(shared, found)
     return {piece.key: cell}
 
 
-def _recalls(shared: SharedViews, models: dict[str, Any], k: int) -> tuple[list[float], list[float]]:
-    """Return the recall of each view that takes part, by who is found and by how far those are."""
-    prepared = [shared.prepared_for(models[search]).spaces for search in SEARCHES]
+def _recalls(shared: SharedViews, model: Any) -> tuple[list[float], list[float]]:
+    """Return the recall of each view that says anything, by who is found and by how far those are."""
+    engine, k = get_engine(model.engine), model.n_neighbors_
+    prepared = GivenViews.of(shared, model.metric).prepare(model.metrics_, model.scale, engine=engine)
     strict, with_ties = [], []
-    for exact, approximate in zip(*prepared, strict=True):
-        true, found = exact.nearest(k), approximate.nearest(k)
+    for points in prepared.points:
+        true, found = (np.sort(engine.fetch(engine.nearest(points, k, one).lists)) for one in SEARCHES)
         strict.append(float((found[:, :, None] == true[:, None, :]).any(axis=1).mean()))
         starts = np.arange(0, true.size + 1, k, dtype=np.int64)
-        last, own = (
-            exact.on_edges(CompressedRows(starts, one.ravel())).reshape(-1, k) for one in (true, found)
+        far, own = (
+            engine.fetch(engine.measure(points, engine.adopt(EdgeSet(starts, one.ravel())))).reshape(-1, k)
+            for one in (true, found)
         )
-        with_ties.append(float((own <= last[:, -1:] * (1 + 1e-11)).mean()))
+        with_ties.append(float((own <= far.max(axis=1, keepdims=True) * (1 + 1e-11)).mean()))
     return strict, with_ties
 
 
@@ -106,12 +111,12 @@ def report(cells: Cells) -> str:
 def _recall_table(rows: Sequence[dict[str, Any]]) -> str:
     lines = []
     for cell in rows:
-        told = [one for one in cell["reported"] if one is not None]
+        reported = [one for one in cell["reported"] if one is not None]
         numbers = [
             f"{function(cell[name]):.3f}" for name in ("recall", "up to ties") for function in (min, np.mean)
         ]
         metrics = ", ".join(sorted(set(cell["metrics"])))
-        lines.append([cell["set"], f"{cell['n']}", metrics, f"{cell['k']}", *numbers, f"{min(told):.3f}"])
+        lines.append([cell["set"], f"{cell['n']}", metrics, f"{cell['k']}", *numbers, f"{min(reported):.3f}"])
     header = [
         "set",
         "n",
@@ -163,7 +168,9 @@ def _targets(rows: Sequence[dict[str, Any]]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the study and print its tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.searching", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.quality.approximate_search", description=__doc__
+    )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_common_options(parser)
     parser.add_argument("--seeds", type=int, default=3, help="fits per system and search (default: 3)")
@@ -172,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.tables is None:
         todo = list(pieces(find_sets(folder_given(options.data), options.sets), options.seeds))
         left = [piece for piece in todo if not results.has(piece.key)]
-        told_of_rest(
+        report_rest(
             run(left, measure, results, n_jobs=options.jobs, max_seconds=options.max_seconds), options.out
         )
     print(report(results.cells))

@@ -1,8 +1,8 @@
-"""Whether `n_clusters="auto"` finds the number of clusters: on made data, and beside classes of real sets.
+"""Whether `n_clusters="auto"` finds the number of clusters: on made data, and next to classes of real sets.
 
-`python -m benchmarks.quality.choosing [--made] [--data FOLDER] [--out FILE]`: on every data set of a folder,
-or on made ones (`--made`) of known number, over 50 seeds. The constants of the rule were chosen on made data
-of other seeds (5000 and up); those reported here begin at 0.
+`python -m benchmarks.quality.number_of_clusters [--made] [--data FOLDER] [--out FILE]`: on every data set of
+a folder, or on made ones (`--made`) of known number, over 50 seeds. The constants of the rule were chosen on
+made data of other seeds (5000 and up); those reported here begin at 0.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from consilience import DistanceGraphFusion, make_multiview
-from consilience.cluster import SNF, AverageGraph
+from consilience.models import SNF, AverageGraph
 
 from .data import add_common_options, find_sets, folder_given, load
-from .results import Cells, Results, key, run, told_of_rest
+from .results import Cells, Results, key, report_rest, run
 from .tables import table
 
 SYSTEMS = {"DGF": DistanceGraphFusion, "SNF": SNF, "Average": AverageGraph}
@@ -69,7 +69,7 @@ class Piece:
     @property
     def key(self) -> str:
         """Return the name of its result."""
-        return key("choosing", self.name, self.first, self.n_seeds)
+        return key("number of clusters", self.name, self.first, self.n_seeds)
 
     def read(self) -> Iterator[tuple[Any, int, int]]:
         """Return views, the true number of clusters and the seed, for each seed."""
@@ -78,8 +78,8 @@ class Piece:
             yield list(data.views), data.n_clusters, 0
             return
         for seed in range(self.first, self.first + self.n_seeds):
-            told = {name: value for name, value in self.made.items() if name != "system"}
-            sample = make_multiview(**told, random_state=seed)
+            settings = {name: value for name, value in self.made.items() if name != "system"}
+            sample = make_multiview(**settings, random_state=seed)
             yield sample.views, int(sample.y.max()) + 1, seed
 
 
@@ -124,11 +124,11 @@ def made_table(cells: Sequence[Mapping[str, Any]]) -> str:
         }
         near = {by: np.abs(values - truth) <= 1 for by, values in found.items()}
         wrong = np.unique(found["chosen"][~near["chosen"]], return_counts=True)
-        told = ", ".join(f"{c} ({n})" for c, n in zip(*wrong, strict=True))
+        others = ", ".join(f"{c} ({n})" for c, n in zip(*wrong, strict=True))
         exact = np.mean(found["chosen"] == truth)
         shares = [np.mean(near["chosen"]), exact, np.mean(near["eigengap"]), np.mean(near["stability"])]
         cells_of_row = [f"{100 * share:.0f} %" for share in shares]
-        rows.append([name, str(len(found["chosen"])), str(truth), *cells_of_row, told])
+        rows.append([name, str(len(found["chosen"])), str(truth), *cells_of_row, others])
     header = ["data", "seeds", "true", "within ±1", "exact", "eigengap alone ±1", "stability alone ±1"]
     return table([*header, "else (how often)"], rows)
 
@@ -166,7 +166,9 @@ def report(results: Results) -> str:
 
 def main(given: list[str] | None = None) -> None:
     """Do what is missing, and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.choosing", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.quality.number_of_clusters", description=__doc__
+    )
     add_common_options(parser)
     parser.add_argument("--made", action="store_true", help="on made data instead of a folder")
     parser.add_argument("--seeds", type=int, default=50, help="of made data (default: 50)")
@@ -180,7 +182,7 @@ def main(given: list[str] | None = None) -> None:
             pieces = [Piece(name, path) for name, path in sets.items()]
         missing = [piece for piece in pieces if not results.has(piece.key)]
         n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
-        told_of_rest(n_left, arguments.out)
+        report_rest(n_left, arguments.out)
     print(report(results))
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
 from benchmarks.speed import scale, searches
 from benchmarks.speed.data import between, blobs, documents
 from benchmarks.speed.limited import Outcome, run_limited
 from benchmarks.speed.scale_tables import exponent, growth
 from benchmarks.speed.search_libraries import LIBRARIES, without_own
 from benchmarks.speed.truth import drawn_queries, reach, recall
-from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
-HERE = "tests.speed_children."
+HERE = "benchmarks.tests.speed_children."
 
 
 def test_a_function_returns_from_its_own_process():
@@ -127,9 +128,9 @@ def test_a_study_goes_on_where_it_stopped_and_reports(tmp_path, capsys, monkeypa
     assert tried == [1000, 3000, 3000, 10_000]
     scale.main([*given, "--tables"])
     assert len(tried) == 4
-    told = capsys.readouterr().out
-    assert "| MiniBatchKMeans | 1.0 s, 9 MB, ARI 0.75 | 3.0 s, 9 MB, ARI 0.75 | 10.0 s" in told
-    assert "| 1.00 | 1.00 |" in told
+    printed = capsys.readouterr().out
+    assert "| MiniBatchKMeans | 1.0 s, 9 MB, ARI 0.75 | 3.0 s, 9 MB, ARI 0.75 | 10.0 s" in printed
+    assert "| 1.00 | 1.00 |" in printed
 
 
 def test_figures_are_drawn(tmp_path):
@@ -138,7 +139,7 @@ def test_figures_are_drawn(tmp_path):
 
     fits = []
     for case in scale.cases((1000, 3000), 1000, "nvkd"):
-        figures = {"seconds": 1.0, "megabytes": 5.0, "timings": {"fusion": 0.5}, "peaks": {"fusion": 4.0}}
+        figures = {"seconds": 1.0, "megabytes": 5.0, "timings": {"fuse": 0.5}, "peaks": {"fuse": 4.0}}
         fits += [{"system": "DGF", **case, **figures}, {"system": "SNF", **case, **figures}]
     fits[-1] = {"system": "SNF", **case, "stopped": "stopped after 1 s"}
     paths = draw(fits, tmp_path / "plots")
@@ -165,5 +166,5 @@ def test_searches_that_are_not_installed_say_so(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(searches.metadata, "version", absent)
     searches.main(["--quick", "--n", "1000", "--data", "none of them", "--library", "faiss, exact"])
-    told = capsys.readouterr().out
-    assert "faiss-cpu is not installed" in told
+    printed = capsys.readouterr().out
+    assert "faiss-cpu is not installed" in printed
