@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ..models import DistanceGraphFusion, SimilarityGraphFusion
-from ..run.caller_warnings import collected_warnings
+from ..run.messages import collected_warnings
 from ..stages.label import LeidenLabels
 from ..views import Views
 from .options import in_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..run.advice import Setting, text_of, written
+from ..run.messages import Setting, text_of, written
 
 _OPTIONS = {
     "n_clusters": "--clusters",
@@ -33,7 +33,7 @@ def in_options(message: Any, arguments: argparse.Namespace) -> str:
 
     Examples
     --------
-    >>> from consilience.run.advice import Advice
+    >>> from consilience.run.messages import Advice
     >>> advice = Advice(Setting("view_weights", "uniform"), " keeps it; see ", Setting("beta"))
     >>> in_options(advice, argparse.Namespace(view_weights="agreement"))
     '--view-weights uniform keeps it; see beta'

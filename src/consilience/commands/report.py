@@ -11,7 +11,7 @@ from ..inspection.samples import check_rate
 from ..io.files import checked_path
 from ..pages.report import write_report
 from ..pages.report.writing import EXAMPLE, N_PAIRS
-from ..run.caller_warnings import collected_warnings
+from ..run.messages import collected_warnings
 from .fitting import fit
 from .inputs import read_given
 from .summary import conflict_sentences, summarize

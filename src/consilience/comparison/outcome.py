@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..run.caller_warnings import collected_warnings
+from ..run.messages import collected_warnings
 from ..views import Views
 
 OK, FAILED, INTERRUPTED, NOT_RUN = "ok", "failed", "interrupted", "not run"

@@ -18,11 +18,11 @@ from ..engines import get_engine
 from ..inspection.fusion_help.agreement import pairwise_ari
 from ..inspection.fusion_help.resamples import draw_subsets, subset_size
 from ..metrics import ari, scores
-from ..models.settings import check_n_samples, metrics_of_views, resolve_n_neighbors
-from ..run.caller_warnings import collected_warnings
-from ..run.parameter_checks import check_count
+from ..models.base import check_n_samples
+from ..run.messages import check_count, collected_warnings
 from ..spaces import is_precomputed
-from ..stages.prepare import prepare
+from ..stages.prepare import metrics_of_views, prepare
+from ..stages.search import resolve_n_neighbors
 from ..views import Views
 from .outcome import FAILED, INTERRUPTED, NOT_RUN, OK, Outcome, describe
 

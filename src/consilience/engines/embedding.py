@@ -1,16 +1,20 @@
-"""Eigenvectors of a graph with their checks, and rows of embeddings, for engines that work in this memory."""
+"""Eigenvectors of a graph with their checks, and k-means on rows of embeddings, for engines that work in this memory."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from ..spectra.eigenvectors import LARGE, StartBlock, smallest_eigenvectors
 from ..spectra.laplacian import Multiply, NormalizedLaplacian
 from . import threads
-from .results import Spectrum
+from .results import Clusters, Spectrum
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -113,3 +117,46 @@ def unit_rows(vectors: npt.ArrayLike) -> FloatArray:
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         np.divide(rows, norms, out=rows, where=norms > 0)
     return result
+
+
+Many = Callable[[FloatArray, int, int, int, bool, Any], Clusters]
+
+
+def kmeans(
+    vectors: FloatArray,
+    n_clusters: int,
+    *,
+    n_init: int,
+    max_iter: int,
+    unit: bool,
+    random_state: Any,
+    many: Many | None = None,
+    n_many: float = np.inf,
+) -> Clusters:
+    """Cluster the rows; see `Engine.kmeans`.
+
+    `many` is the engine's own function for more than `n_many` rows, none of them 0.
+    """
+    represented = vectors.any(axis=1)
+    k = min(n_clusters, int(represented.sum()))
+    labels = np.zeros(len(vectors), dtype=np.intp)
+    if not k:
+        return Clusters(labels, np.zeros((1, vectors.shape[1])))
+    with threads.libraries_on_one_thread(), warnings.catch_warnings():
+        # Too few distinct rows: the caller warns once.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if many is not None and len(vectors) > n_many:
+            shown = vectors if represented.all() else vectors[represented]
+            found = many(shown, k, n_init, max_iter, unit, random_state)
+            labels[represented], centers = found.labels, found.centers
+            # Rows of zeros are as near to a centre as the centre is to 0.
+            labels[~represented] = np.linalg.norm(centers, axis=1).argmin()
+        else:
+            rows = unit_rows(vectors) if unit else np.array(vectors, dtype=np.float64, order="C")
+            # Until nothing changes: it costs nothing here.
+            model = KMeans(k, n_init=n_init, max_iter=max_iter, tol=0.0, random_state=random_state)
+            labels[represented] = model.fit_predict(rows[represented])
+            centers = model.cluster_centers_
+            if not represented.all():
+                labels[~represented] = model.predict(rows[~represented])
+    return Clusters(labels, centers)

@@ -4,22 +4,41 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from ..graphs import EdgeSet, symmetrize
-from . import embedding, expected, kmeans, new_samples, normalize, ties, walks
+from . import embedding, expected, new_samples, threads, walks
 from .protocol import Engine, Mask, Search
 from .results import Clusters, Matrix, Neighbors, Spectrum, Vector
 
 Floats = NDArray[np.floating[Any]]
+Index = NDArray[np.integer[Any]]
+
+_MANY_TIES = 0.2  # share of the samples whose last two neighbours are equally near
+_WIDER = 3  # times as many neighbours are considered where there are ties
+_EQUAL = 1e-11  # relative difference of distances that count as equal
 
 
 class HostEngine(Engine):
     """An engine whose handles are plain objects: points have the methods of `points.protocol.Points`."""
+
+    def limit(self, n_jobs: int | None) -> AbstractContextManager[None]:
+        return threads.limit(n_jobs)
+
+    @property
+    def n_threads(self) -> int:
+        return threads.count()
+
+    def fetch(self, handle: Any) -> Any:
+        return handle
+
+    def adopt(self, value: Any) -> Any:
+        return value
 
     def query(self, points: Any, rows: Any) -> Any:
         return points.query(rows)
@@ -41,7 +60,7 @@ class HostEngine(Engine):
         return np.asarray(points.measure(edges, known))
 
     def break_ties(self, points: Any, lists: Any, seed: Sequence[int]) -> Any:
-        return ties.untied_lists(points, lists, seed)
+        return _untied_lists(points, lists, seed)
 
     def restrict(self, lists: Any, samples: Mask) -> Any:
         own = np.arange(len(samples), dtype=np.int32)[:, None]
@@ -113,7 +132,7 @@ class HostEngine(Engine):
         return np.asarray((counts * values).sum(axis=0) / counts.sum(axis=0))
 
     def normalize(self, weights: Floats, judged: Mask | None, names: Sequence[str]) -> Floats:
-        return normalize.normalized(weights, judged, names)
+        return _normalized(weights, judged, names)
 
     def consistent(self, weights: Floats, inconsistent: Floats, scales: Vector) -> Floats:
         return np.asarray(scales[:, None] * (weights - inconsistent))
@@ -150,7 +169,7 @@ class HostEngine(Engine):
         return embedding.unit_rows(vectors)
 
     def _kmeans(self, vectors: Any, n_clusters: int, **settings: Any) -> Clusters:
-        return kmeans.kmeans(vectors, n_clusters, **settings)
+        return embedding.kmeans(vectors, n_clusters, **settings)
 
     def unite_new(self, lists: Sequence[Any], asked: Mask, masks: Sequence[Mask | None]) -> EdgeSet:
         return new_samples.unite_new(lists, asked, masks)
@@ -173,3 +192,121 @@ class HostEngine(Engine):
     ) -> Matrix:
         kept = self.mark_strongest(edges, values, k)
         return new_samples.count_votes(edges, values, kept, same, labels, n_clusters)
+
+
+def _normalized(weights: Floats, seen: Mask | None, names: Sequence[str]) -> Floats:
+    """Return weights scaled to sum 1 per view, in their own memory; see `Engine.normalize`."""
+    _check_weights(weights, names)
+    # First divided by the largest weight: sums of very large or small numbers may not be finite.
+    np.divide(weights, weights.max(axis=1, keepdims=True), out=weights)
+    shares = np.ones(len(weights)) if seen is None else seen.mean(axis=1)
+    shares /= weights.sum(axis=1, dtype=np.float64)
+    weights *= shares.astype(weights.dtype)[:, None]
+    return weights
+
+
+def _check_weights(weights: Floats, names: Sequence[str]) -> None:
+    for name, row in zip(names, weights, strict=True):
+        if not np.isfinite(row).all():
+            edge = int(np.argmin(np.isfinite(row)))
+            raise ValueError(
+                f"View {name!r} has the weight {row[edge]} at edge {edge}; weights must be finite."
+            )
+        if row.min() < 0:
+            edge = int(np.argmin(row))
+            raise ValueError(
+                f"View {name!r} has the negative weight {row[edge]:.6g} at edge {edge}; "
+                "similarities and distances must not be negative."
+            )
+        if row.max() == 0:
+            raise ValueError(f"View {name!r} has no positive edge weight, so it says nothing; leave it out.")
+
+
+def _untied_lists(points: Any, lists: Index, seed: Sequence[int]) -> Index:
+    """Return the lists as they are if there are few ties; otherwise the last ones drawn among equally near.
+
+    Parameters
+    ----------
+    points : placed view
+        With `kind`, `ranks_ties`, `nearest`, `measure` and `reordered`.
+    lists : ndarray of shape (n, k)
+        Neighbours; of equally near samples the first come first.
+    seed : sequence of int
+        Draws the order of the samples, and draws among equally near ones.
+    """
+    if not _has_ties(points, lists):
+        return lists
+    n, k = lists.shape
+    rng = np.random.default_rng(seed)
+    if points.ranks_ties:  # a graph ranks equal edges itself; a random order decides the rest
+        return _nearest_in_order(points, k, rng.permutation(n))
+    return _drawn_lists(points, n, k, rng)
+
+
+def _nearest_in_order(points: Any, k: int, order: NDArray[np.intp]) -> Index:
+    """Return each sample's k nearest others; of equally near ones those that come first in the order."""
+    found = points.reordered(order).nearest(k).lists
+    result = np.empty_like(found)
+    result[order] = order[found]
+    return result
+
+
+def _has_ties(points: Any, lists: Index) -> bool:
+    """Say whether the last two neighbours of many samples are equally near."""
+    n, k = lists.shape
+    if k < 2:
+        return False
+    last = np.sort(lists[:, -2:], axis=1)
+    values = _distances(points, last)
+    values = values[np.isfinite(values).all(axis=1)]
+    equal = np.abs(values[:, 0] - values[:, 1]) <= _EQUAL * np.abs(values).max(axis=1)
+    return bool(equal.sum() > _MANY_TIES * n)
+
+
+def _drawn_lists(points: Any, n: int, k: int, rng: np.random.Generator) -> Index:
+    """Return lists of k neighbours, the last ones drawn from those that are as near as the last one.
+
+    Of very many equally near ones some are considered, the first in a random order of this view.
+    """
+    wide = np.sort(_nearest_in_order(points, min(n - 1, _WIDER * k), rng.permutation(n)), axis=1)
+    values = _distances(points, wide)
+    last = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
+    tolerance = _EQUAL * np.where(np.isfinite(last), np.abs(last), 0.0)
+    rank = np.where(values < last - tolerance, 0.0, np.where(values <= last + tolerance, 1.0, 2.0))
+    rank[np.isinf(values)] = 3.0
+    chosen = np.argsort(rank + rng.random(wide.shape), axis=1)[:, :k]
+    return np.take_along_axis(wide, chosen, axis=1)
+
+
+def _distances(points: Any, lists: Index) -> NDArray[Any]:
+    """Return how far the samples of ascending lists are, infinite for a sample itself ("no neighbour")."""
+    n, k = lists.shape
+    values = points.measure(EdgeSet(np.arange(0, n * k + 1, k), lists.ravel())).reshape(n, k)
+    values = values if points.kind == "distance" else -values
+    return np.where(lists == np.arange(n)[:, None], np.inf, values)
+
+
+def edge_hessian(view_weights: Vector, scales: Vector, beta: float, gamma: float) -> tuple[Matrix, Matrix]:
+    """Return the Hessian D shared by all edges' programs, and its coupling part K (section 4.6)."""
+    pull = view_weights * scales
+    coupling = gamma * np.outer(pull, pull)
+    np.fill_diagonal(coupling, beta * pull**2)
+    return 2 * (np.diag(view_weights * scales**2) + coupling), coupling
+
+
+def edge_curvatures(
+    counts: NDArray[np.floating[Any]], beta: float, gamma: float, dtype: DTypeLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return d = 1 / lambda + beta - gamma, and the gamma that belongs to it.
+
+    `counts` has a row per view: its lambda on all edges, or one on each, 0 where it does not judge.
+
+    Once gamma exceeds all 1 / lambda + beta an edge blames at most one view, and a larger gamma changes
+    nothing: so it is limited to this, because otherwise d would lose all its digits. A d that is hardly more
+    than rounding is taken as 0, because a quotient by it would be noise.
+    """
+    own = np.divide(1, counts, out=np.zeros(counts.shape), where=counts > 0) + beta
+    cut = np.minimum(gamma, own.max(axis=0))
+    curvature = own - cut
+    curvature[np.abs(curvature) <= np.finfo(dtype).eps ** (2 / 3) * cut] = 0.0
+    return curvature, cut

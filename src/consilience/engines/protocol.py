@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 
 from ..graphs import EdgeKernel, Moments
 from ..spaces import Space
-from ..spaces.columns import Columns
-from . import threads
+from ..spaces.scaling import Columns
 from .results import Clusters, Matrix, Neighbors, Overlaps, Spectrum, Sums, Vector
 
 Handle = Any
@@ -71,26 +70,26 @@ class Engine(ABC):
 
     # About the engine
 
+    @abstractmethod
     def limit(self, n_jobs: int | None) -> AbstractContextManager[None]:
         """Use this number of threads inside the block; None leaves everything as it is."""
-        return threads.limit(n_jobs)
 
     @property
+    @abstractmethod
     def n_threads(self) -> int:
         """How many threads it uses now."""
-        return threads.count()
 
+    @abstractmethod
     def fetch(self, handle: Handle) -> Any:
         """Return what a handle stands for, in the memory of this process.
 
         Lists, trust, values, weights and vectors become arrays, edges an `EdgeSet`, graphs a SciPy
         csr_array. For engines that work in this memory that is the handle itself.
         """
-        return handle
 
+    @abstractmethod
     def adopt(self, value: Any) -> Handle:
         """Return a handle for what `fetch` would return: the reverse, for checkpoints and own graphs."""
-        return value
 
     # Rows: features and neighbours
 

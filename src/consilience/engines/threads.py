@@ -22,7 +22,7 @@ import numba
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from ..run.events import tick
+from ..run.progress import tick
 
 _AIM, _REPORT = 0.1, 0.2  # seconds: how long a range should take, and how often progress is reported
 _FIRST = 128  # the first range of a thread is this part of its share
@@ -134,7 +134,7 @@ def for_ranges(
     grain : int, default=1
         Ranges begin at multiples of it, and fewer items than this never go to a second thread.
     reported : bool, default=False
-        Whether to report progress (`run.events.tick`): for the loop that takes most of the time of a stage.
+        Whether to report progress (`run.progress.tick`): for the loop that takes most of the time of a stage.
     """
     n_grains = -(-n_items // grain)
     if n_grains <= 1:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from ..engines import Engine, Sums
-from ..run.caller_warnings import warn
+from ..run.messages import warn
 from .problem import (
     FusionProblem,
     quadratic_in_scales,

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ..engines import get_engine
 from ..graphs import EdgeSet
-from ..run.advice import Advice, text_of
+from ..run.messages import Advice, text_of
 from ..views import GraphView, graph_view
 from ..views.graphs import looks_like_graph
 from .alternation import Callback, Schedule, learn_consistent_graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy import sparse
 from ..engines import Engine
 from ..graphs import EdgeSet
 from ..io.stored import require, stored
-from ..run.handles import HANDLE, map_handles
+from ..run.handles import HANDLE
 
 
 def _check(result: FusionResult) -> None:
@@ -100,7 +100,9 @@ class FusionResult:
 
     def fetched(self, engine: Engine) -> FusionResult:
         """Return the same with arrays in place of handles of an engine."""
-        return map_handles(self, engine.fetch)
+        held = ("fused", "weights_by_view", "inconsistent_by_view", "seen_by_view", "edges", "trust_by_view")
+        given = {name: getattr(self, name) for name in held}
+        return replace(self, **{name: engine.fetch(one) for name, one in given.items() if one is not None})
 
     @property
     def consistent(self) -> NDArray[np.floating[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..run.parameter_checks import check_count
+from ..run.messages import check_count
 from .subject import Floats, as_subject
 
 _STEPS = 1 << 16  # parts of the range of a view's weights

@@ -2,6 +2,7 @@
 
 from .base import MultiviewClusterer
 from .estimator import estimator
+from .fitted import ViewTable
 from .fusion import PAPER, AverageGraph, DistanceGraphFusion, GraphFusion, SimilarityGraphFusion
 from .given import SharedViews
 from .registry import systems
@@ -19,7 +20,6 @@ from .systems import (
     SimilarityGraphFusion2019,
     SingleViewSpectral,
 )
-from .view_table import ViewTable
 
 __all__ = [
     "AASC",

@@ -16,34 +16,48 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from ..engines import SEARCHES, Engine, get_engine
-from ..run.caller_warnings import keep_warnings, warn
 from ..run.checkpoint_files import digest_of
 from ..run.checkpoints import Checkpoints
 from ..run.config import get_config
 from ..run.execution import Run
-from ..run.parameter_checks import check_choice, check_count
+from ..run.messages import Advice, Setting, check_choice, check_count, keep_warnings, warn
 from ..run.progress import PlannedStage
 from ..stages.embed import SpectralEmbedding, embed
 from ..stages.label import KMeansLabels, LabelAssigner, label, resolve_assigner
-from ..stages.prepare import SCALES
+from ..stages.prepare import SCALES, metrics_of_views
+from ..stages.search import USUAL_CLUSTERS, resolve_n_neighbors
 from ..stages.select import ClusterSelection, select, width_to_select
-from ..stages.sizes import USUAL_CLUSTERS
 from ..views import Views
 from .estimator import estimator
 from .given import GivenViews
-from .settings import (
-    Settings,
-    check_max_clusters,
-    check_n_samples,
-    metrics_of_views,
-    resolve_n_neighbors,
-)
 
 logger = logging.getLogger(__name__)
 
 MAX_CLUSTERS = 20  # that "auto" considers, unless `max_clusters` says otherwise
 
 _NO_MATTER = ("verbose", "callback", "n_jobs")  # these do not change the result
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of a clusterer, resolved for the data.
+
+    Attributes
+    ----------
+    n_clusters : int
+        Number of clusters; 1 until it is found.
+    n_neighbors : int
+        Neighbours per sample and view.
+    metrics : tuple
+        What each view is measured by.
+    assigner : LabelAssigner
+        Reads labels off an embedding or a graph.
+    """
+
+    n_clusters: int
+    n_neighbors: int
+    metrics: tuple[Any, ...]
+    assigner: LabelAssigner
 
 
 @estimator
@@ -331,3 +345,34 @@ def cluster_graph(
         labels = run.stage("label", label, embedding, c, assigner, random_state)
     rows = engine.fetch(engine.unit_rows(embedding.vectors))
     return GraphClusters(labels, c, replace(embedding, vectors=rows), selection)
+
+
+def check_n_samples(n_samples: int, n_clusters: int) -> None:
+    """Raise a ValueError if there are too few samples for so many clusters."""
+    if n_samples < 2:
+        raise ValueError("There is 1 sample; clustering takes at least 2 (n_samples=1).")
+    if n_clusters > n_samples:
+        clusters = Setting("n_clusters", n_clusters)
+        raise ValueError(
+            Advice(f"There are fewer samples (n_samples={n_samples}) than clusters (", clusters, ").")
+        )
+
+
+def check_max_clusters(max_clusters: Any, n_clusters: Any) -> None:
+    """Raise a ValueError if the most clusters to consider is no count, or has no effect."""
+    if max_clusters is None:
+        return
+    check_count("max_clusters", max_clusters)
+    if n_clusters != "auto":
+        raise ValueError(
+            Advice(
+                Setting("max_clusters", max_clusters),
+                " has no effect with ",
+                Setting("n_clusters", n_clusters),
+                "; pass ",
+                Setting("n_clusters", "auto"),
+                " to have the number chosen, or leave ",
+                Setting("max_clusters"),
+                " out.",
+            )
+        )

@@ -19,13 +19,13 @@ from ..fusion.edge_fusion import AverageFusion, ConsistentFusion, EdgeFusion
 from ..fusion.problem import check_penalty, check_view_weights
 from ..graphs import EdgeSet
 from ..run.execution import Run
-from ..run.parameter_checks import check_choice
+from ..run.messages import check_choice
 from ..run.progress import PlannedStage
 from ..stages.agree import Weighting, agree
 from ..stages.connect import connect
 from ..stages.fuse import fuse
 from ..stages.label import KMeansLabels
-from ..stages.memory_advice import require_memory
+from ..stages.memory import require_memory
 from ..stages.prepare import PreparedViews, expand
 from ..stages.search import search
 from ..stages.sizes import FitSize, view_sizes
@@ -33,15 +33,13 @@ from ..stages.sparsify import sparsify
 from ..stages.table import plan_of
 from ..stages.weigh import weigh
 from ..views import Views
-from .base import MAX_CLUSTERS, MultiviewClusterer, cluster_graph
+from .base import MAX_CLUSTERS, MultiviewClusterer, Settings, cluster_graph
 from .estimator import estimator
+from .fitted import StageResults, ViewTable, make_view_table
 from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
-from .given import GivenViews, id_order
+from .given import GivenViews, forms_of, id_order
 from .prediction import Predictor
-from .queries import forms_of, read_new_samples
-from .results import StageResults
-from .settings import Settings
-from .view_table import ViewTable, make_view_table
+from .queries import read_new_samples
 
 PAPER: Mapping[str, Any] = MappingProxyType(
     {
@@ -118,7 +116,11 @@ class GraphFusion(MultiviewClusterer):
         spaces, selection, fused = stages.spaces, stages.selection, stages.fused
         found = stages.found(engine)
         self.keep_clusters(found.clusters)
-        self.graph_, self.neighbors_, self.row_reliability_ = found.graph, found.neighbors, found.row_reliability
+        self.graph_, self.neighbors_, self.row_reliability_ = (
+            found.graph,
+            found.neighbors,
+            found.row_reliability,
+        )
         self.views_ = make_view_table(
             stages.given.views.names, spaces, selection, fused.view_weights, found.fusion
         )

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines import Engine
+from ..io.stored import stored
 from ..spaces import is_precomputed
 from ..stages.prepare import PreparedViews, prepare
-from ..views import Views
+from ..views import Encoding, Views
 from ..views.reading import is_annotated, split_views
+from ..views.tables import bare_labels
 
 Order = NDArray[np.intp]
 
@@ -183,3 +185,56 @@ def _check_columns(views: Views, i: int) -> None:
             f"The columns of view {views.names[i]!r} are not named as its rows, in the same order; say that "
             f"it is a matrix between samples, Views(..., pairwise=[{views.names[i]!r}]), to match both by id."
         )
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class ViewForm:
+    """What a view of new samples must look like.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    n_features : int
+        Number of features; of a matrix between samples, of samples.
+    metric : str or callable
+        What it is measured by.
+    columns : ndarray or None
+        Labels of its columns, if it had any.
+    encoding : Encoding or None
+        What its columns are, if not all were numbers.
+    fingerprint : str or None
+        Of a matrix between samples that have no ids: what it is known by.
+    """
+
+    name: str
+    n_features: int
+    metric: Any
+    columns: NDArray[Any] | None
+    encoding: Encoding | None
+    fingerprint: str | None = None
+
+
+def forms_of(views: Views, metrics: tuple[Any, ...]) -> tuple[ViewForm, ...]:
+    """Return what the views of a fit look like."""
+    parts = zip(
+        views.names,
+        views.n_features,
+        metrics,
+        views.columns,
+        views.encodings,
+        views.pairwise,
+        strict=True,
+    )
+    return tuple(
+        ViewForm(
+            name,
+            d,
+            metric,
+            None if square or columns is None else np.array(bare_labels(columns), dtype=object),
+            encoding,
+            views.fingerprint(name) if square and views.sample_ids is None else None,
+        )
+        for name, d, metric, columns, encoding, square in parts
+    )

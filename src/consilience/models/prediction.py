@@ -20,9 +20,10 @@ from ..engines import Engine
 from ..fusion.edge_fusion import Learned
 from ..graphs import EdgeKernel
 from ..io.stored import require, stored
-from ..run.caller_warnings import warn
+from ..run.messages import warn
 from ..spaces import Space
-from .queries import NewSamples, ViewForm
+from .given import ViewForm
+from .queries import NewSamples
 
 _BLOCK = 1 << 15  # new samples at a time: their edges take some ten to hundred megabytes
 

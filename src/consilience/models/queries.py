@@ -11,45 +11,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ..io.stored import stored
 from ..spaces import is_precomputed, takes_missing_cells
-from ..views import Encoding, Views
+from ..views import Views
 from ..views.encoding import recoded
 from ..views.reading import is_annotated
 from ..views.tables import bare_labels, check_columns
-from .given import SharedViews
+from .given import SharedViews, ViewForm
 
 if TYPE_CHECKING:
     from .base import MultiviewClusterer
-
-
-@stored()
-@dataclass(frozen=True, eq=False)
-class ViewForm:
-    """What a view of new samples must look like.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    n_features : int
-        Number of features; of a matrix between samples, of samples.
-    metric : str or callable
-        What it is measured by.
-    columns : ndarray or None
-        Labels of its columns, if it had any.
-    encoding : Encoding or None
-        What its columns are, if not all were numbers.
-    fingerprint : str or None
-        Of a matrix between samples that have no ids: what it is known by.
-    """
-
-    name: str
-    n_features: int
-    metric: Any
-    columns: NDArray[Any] | None
-    encoding: Encoding | None
-    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,30 +33,6 @@ class NewSamples:
     def label(self, i: int) -> str:
         """Say which sample this is."""
         return f"row {i}" if self.sample_ids is None else f"sample {self.sample_ids.tolist()[i]!r}"
-
-
-def forms_of(views: Views, metrics: tuple[Any, ...]) -> tuple[ViewForm, ...]:
-    """Return what the views of a fit look like."""
-    parts = zip(
-        views.names,
-        views.n_features,
-        metrics,
-        views.columns,
-        views.encodings,
-        views.pairwise,
-        strict=True,
-    )
-    return tuple(
-        ViewForm(
-            name,
-            d,
-            metric,
-            None if square or columns is None else np.array(bare_labels(columns), dtype=object),
-            encoding,
-            views.fingerprint(name) if square and views.sample_ids is None else None,
-        )
-        for name, d, metric, columns, encoding, square in parts
-    )
 
 
 def read_new_samples(model: MultiviewClusterer, X: Any, forms: tuple[ViewForm, ...]) -> NewSamples:

@@ -17,7 +17,7 @@ from ..io.model_files.decoding import Decoder
 from ..io.model_files.encoding import Encoder
 from ..io.model_files.errors import ModelFileError
 from ..io.stored import require
-from ..run.caller_warnings import warn
+from ..run.messages import warn
 from .base import MultiviewClusterer
 from .registry import systems
 

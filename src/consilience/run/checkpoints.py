@@ -19,9 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..io.files import UNFINISHED
 from ..io.model_files.errors import ModelFileError
-from .advice import Advice
-from .caller_warnings import kept_so_far, warn
 from .checkpoint_files import RECORD, RESULT, Record, read_file, write_file
+from .messages import Advice, kept_so_far, warn
 from .run_folder import RunFolder
 
 logger = logging.getLogger("consilience")

@@ -1,15 +1,18 @@
-"""Showing progress: a bar on the terminal, log lines, the time each stage took and the time left."""
+"""Progress: a bar on the terminal, log lines, the time each stage took and the time left.
+
+Long work calls ``tick(done, total)`` as often as it likes; code that shows progress listens to it. Without a listener
+the call only reads a variable.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-
-from . import events
 
 logger = logging.getLogger("consilience")
 
@@ -115,7 +118,7 @@ class Progress:
         self._draw(text, 0.0)
         began = time.perf_counter()
         watching = (lambda share: self._watch(text, share)) if self._bar.in_place else None
-        with events.listening(watching):
+        with listening(watching):
             yield
         took = time.perf_counter() - began
         self._forecast.end(took)
@@ -224,3 +227,53 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+Listener = Callable[[float], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("consilience_events", default=None)
+
+
+def tick(done: float, total: float) -> None:
+    """Report how much of the present stage, or of the part of it that `part` names, is done.
+
+    Call it from the thread that runs the stage; from the threads of `threads.for_ranges` it has no effect.
+
+    Examples
+    --------
+    >>> with listening(print):
+    ...     tick(1, 2)
+    0.5
+    """
+    listener = _listener.get()
+    if listener is not None and total > 0:
+        listener(min(max(done / total, 0.0), 1.0))
+
+
+@contextmanager
+def part(start: float, stop: float) -> Iterator[None]:
+    """Let events inside the block run from one share of the stage to another.
+
+    Examples
+    --------
+    >>> with listening(print):
+    ...     with part(0.25, 0.75):
+    ...         tick(1, 2)
+    0.5
+    """
+    outer = _listener.get()
+    if outer is None:
+        yield
+        return
+    with listening(lambda share: outer(start + (stop - start) * share)):
+        yield
+
+
+@contextmanager
+def listening(listener: Listener | None) -> Iterator[None]:
+    """Give the shares reported inside the block to a function; None: to no function."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

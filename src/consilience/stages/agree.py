@@ -15,9 +15,8 @@ from ..agreement.statistics import Agreement, agreement_from
 from ..engines import Engine
 from ..engines.results import Neighbors, SearchReport
 from ..io.stored import stored
-from ..run.advice import Advice, Setting
-from ..run.caller_warnings import warn
 from ..run.handles import HANDLE
+from ..run.messages import Advice, Setting, warn
 from .prepare import PreparedViews
 
 logger = logging.getLogger(__name__)

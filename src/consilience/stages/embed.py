@@ -13,9 +13,8 @@ from sklearn.utils import check_random_state
 from ..engines import Engine, get_engine
 from ..engines.results import Spectrum
 from ..io.stored import stored
-from ..run.advice import Advice, Setting
-from ..run.caller_warnings import warn
 from ..run.handles import HANDLE
+from ..run.messages import Advice, Setting, warn
 
 FloatArray = npt.NDArray[np.float64]
 

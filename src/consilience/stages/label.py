@@ -13,9 +13,7 @@ from scipy import linalg
 from ..engines import Engine, get_engine, threads
 from ..engines.embedding import unit_rows
 from ..io.stored import stored
-from ..run.advice import Advice, Setting
-from ..run.caller_warnings import warn
-from ..run.parameter_checks import check_count, check_number, is_positive_integer
+from ..run.messages import Advice, Setting, check_count, check_number, is_positive_integer, warn
 from .embed import SpectralEmbedding, check_count_of, spectral_embedding
 from .leiden import leiden_communities, require_igraph
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..run.parameter_checks import check_number
+from ..run.messages import check_number
 
 IntArray = NDArray[np.intp]
 

@@ -11,11 +11,16 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..engines import threads
-from ..run.parameter_checks import check_choice, check_count
+from ..run.config import get_config
+from ..run.memory import available_bytes
+from ..run.messages import check_choice, check_count
 from ..words import memory_size
-from .sizes import USUAL_CLUSTERS, FitSize, ViewSize, auto_neighbors
+from .search import USUAL_CLUSTERS, auto_neighbors
+from .sizes import FitSize, ViewSize
 from .table import STAGES
 
+SHARE = 0.9  # of the free memory
+LITTLE = 256 << 20  # bytes that every machine has free
 LIBRARIES = 320 << 20  # Python, NumPy, SciPy, scikit-learn, Numba, and the code that it has compiled
 SYSTEMS: Mapping[str, Literal["fusion", "average"]] = {"SGF": "fusion", "DGF": "fusion", "Average": "average"}
 
@@ -79,6 +84,25 @@ def estimate(size: FitSize) -> MemoryEstimate:
                 held[name] += one.n_bytes(size)
     stages = {name: before + int(held[name]) for name in names if name != "select"}
     return MemoryEstimate(MappingProxyType(stages), LIBRARIES, size.n_input, size)
+
+
+def require_memory(size: FitSize, who: str) -> None:
+    """Raise a MemoryError if a fit needs more than the limit that is set, or than is free.
+
+    Parameters
+    ----------
+    size : FitSize
+        The size of the fit.
+    who : str
+        The name of the model, for the message.
+    """
+    needed, limit = estimate(size), get_config().memory_limit
+    exceeded = limit if limit is not None and needed.peak > limit else None
+    free = available_bytes() if exceeded is None and needed.added > LITTLE else None
+    if exceeded is not None or (free is not None and needed.added > SHARE * free):
+        from .memory_advice import refusal  # only now: it estimates fits of other sizes
+
+        raise MemoryError(refusal(size, who, needed, exceeded, free))
 
 
 def memory_estimate(

@@ -1,18 +1,15 @@
-"""Refusing a fit that needs too much memory before it begins, with what to change and what that saves."""
+"""Why a fit that needs too much memory is refused: what to change, and what that saves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from ..run import memory
-from ..run.advice import Advice, Setting
-from ..run.config import get_config
+from ..run.messages import Advice, Setting
 from ..words import memory_size
-from .memory import LIBRARIES, MemoryEstimate, estimate, with_samples
+from .memory import LIBRARIES, SHARE, MemoryEstimate, estimate, with_samples
 from .sizes import FitSize
 
-SHARE = 0.9  # of the free memory
 FEWEST_NEIGHBORS = 5
 WORTH = 0.02  # advice must save at least this share of what the fit and its data take
 N_SHOWN = 3
@@ -50,27 +47,29 @@ class Change:
     needed: int
 
 
-def require_memory(size: FitSize, who: str) -> None:
-    """Raise a MemoryError if a fit needs more than the limit that is set, or than is free.
+def refusal(size: FitSize, who: str, needed: MemoryEstimate, limit: int | None, free: int | None) -> str:
+    """Say why a fit is refused, and what to change.
 
     Parameters
     ----------
     size : FitSize
         The size of the fit.
     who : str
-        The name of the model, for the message.
+        The name of the model.
+    needed : MemoryEstimate
+        What it needs.
+    limit : int or None
+        The limit that is set and that it exceeds; None: it exceeds the free memory.
+    free : int or None
+        Free bytes.
     """
-    needed = estimate(size)
-    limit, free = get_config().memory_limit, memory.available_bytes()
-    if limit is not None and needed.peak > limit:
+    if limit is not None:
         what = f"{memory_size(needed.peak)} of memory (libraries and data included), more than the limit of "
-        raise MemoryError(_refusal(size, who, needed, what + memory_size(limit), Bound(limit)))
-    if free is not None and needed.added > SHARE * free:
-        what = (
-            f"{memory_size(needed.added)} of memory in addition to the data, and {memory_size(free)} are free"
-        )
-        bound = Bound(SHARE * free, needed.libraries + needed.input)
-        raise MemoryError(_refusal(size, who, needed, what, bound))
+        return _refusal(size, who, needed, what + memory_size(limit), Bound(limit))
+    assert free is not None
+    what = f"{memory_size(needed.added)} of memory in addition to the data, and {memory_size(free)} are free"
+    bound = Bound(SHARE * free, needed.libraries + needed.input)
+    return _refusal(size, who, needed, what, bound)
 
 
 def _refusal(size: FitSize, who: str, needed: MemoryEstimate, what: str, bound: Bound) -> str:

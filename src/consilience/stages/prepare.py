@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines import Engine
-from ..run.advice import Advice, Setting
-from ..run.caller_warnings import warn
-from ..spaces import Scaling, Space, is_precomputed
+from ..run.messages import Advice, Setting, warn
+from ..spaces import Scaling, Space, is_precomputed, resolve_metrics, takes_missing_cells
 from ..spaces.scaling import Rescaling, plan_rescaling, thinned
 from ..spaces.space import check_range
 from ..views import Views
@@ -190,3 +189,24 @@ def _describe_rescaling(plan: Rescaling, names: Any) -> str:
         f"is dominated by {len(plan.features)} of its {d} features ({which}), whose spread is far above all "
         f"others'; {'it is' if one else 'they are'} rescaled to that of the others."
     )
+
+
+def metrics_of_views(metric: Any, views: Views, scale: str, engine: Engine) -> tuple[Any, ...]:
+    """Return what each view is measured by, or raise a ValueError for a view that cannot be measured so."""
+    metrics = resolve_metrics(
+        metric,
+        views.arrays,
+        views.names,
+        [None if encoding is None else encoding.kinds for encoding in views.encodings],
+        views.graphs,
+        engine=engine,
+        seen=[rows if rows is None or rows.any() else None for rows in map(views.seen, views.names)],
+        rescaled=[
+            scale == "auto" and not square and encoding is None
+            for square, encoding in zip(views.pairwise, views.encodings, strict=True)
+        ],
+    )
+    for i, one in enumerate(metrics):
+        if not takes_missing_cells(one):
+            views.check_cells(i)
+    return metrics

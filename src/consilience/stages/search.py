@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from ..engines import Engine, get_engine
 from ..engines.protocol import Search
 from ..engines.results import Neighbors
+from ..run.messages import Advice, Setting, check_choice, is_positive_integer
 from ..spaces import resolve_metrics
 from ..views import Views
 from .prepare import PreparedViews, prepare
 
+# n_neighbors="auto": this share of the mean cluster size, within these bounds.
+SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
+USUAL_CLUSTERS = 8  # the default; n_neighbors="auto" uses it while the number is not known
 FEWEST = 6  # neighbours that a view names, even if it has seen very few samples, unless fewer are asked for
 
 
@@ -97,3 +101,35 @@ def nearest_neighbors(
     prepared = prepare(given, metrics, scale, engine=engine)
     found = (engine.nearest(points, n_neighbors, search) for points in prepared.points)
     return [np.asarray(engine.fetch(one.lists)) for one in found]
+
+
+def resolve_n_neighbors(n_neighbors: Any, n_samples: int, n_clusters: Any) -> int:
+    """Return the number of neighbours per sample and view, or raise a ValueError if there cannot be so many.
+
+    Examples
+    --------
+    >>> resolve_n_neighbors("auto", 2000, 10), resolve_n_neighbors(7, 2000, 10)
+    (20, 7)
+    """
+    if isinstance(n_neighbors, str):
+        check_choice("n_neighbors", n_neighbors, ("auto",), "an integer")
+        return auto_neighbors(n_samples, USUAL_CLUSTERS if n_clusters == "auto" else n_clusters)
+    if not is_positive_integer(n_neighbors):
+        raise ValueError(
+            Advice(Setting("n_neighbors"), f" must be 'auto' or a positive integer, got {n_neighbors!r}.")
+        )
+    if n_neighbors >= n_samples:
+        raise ValueError(
+            Advice(
+                Setting("n_neighbors", n_neighbors),
+                f" asks for more neighbours than there are other samples (n_samples={n_samples}); pass at "
+                f"most {n_samples - 1}, or 'auto'.",
+            )
+        )
+    return int(n_neighbors)
+
+
+def auto_neighbors(n_samples: int, n_clusters: int) -> int:
+    """Return the number of neighbours that "auto" stands for."""
+    wanted = SHARE_OF_CLUSTER * n_samples / n_clusters
+    return min(n_samples - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))

@@ -27,9 +27,7 @@ from sklearn.utils import check_random_state
 
 from ..engines import Engine, get_engine, threads
 from ..io.stored import stored
-from ..run.advice import Advice, Setting
-from ..run.caller_warnings import warn
-from ..run.parameter_checks import check_count
+from ..run.messages import Advice, Setting, check_count, warn
 from .embed import SpectralEmbedding, embed
 from .stability import null_stability, stability_of
 

@@ -13,9 +13,6 @@ from scipy import sparse
 from ..spaces import is_precomputed
 from ..views import Views
 
-# n_neighbors="auto": this share of the mean cluster size, within these bounds.
-SHARE_OF_CLUSTER, FEWEST_NEIGHBORS, MOST_NEIGHBORS = 0.6, 6, 20
-USUAL_CLUSTERS = 8  # the default; n_neighbors="auto" uses it while the number is not known
 MANY_VALUES = 10_000_000  # on edges, of all views: above, engines may keep them in single precision
 FEWEST_TO_APPROXIMATE = 20_000  # samples from which on search="auto" may approximate
 _INDEX_BYTES = 4  # of an entry of a sparse matrix
@@ -140,12 +137,6 @@ class FitSize:
     def n_input(self) -> int:
         """Bytes that the views hold, without those in files."""
         return sum(view.n_bytes(self.n_samples) for view in self.views if not view.mapped)
-
-
-def auto_neighbors(n_samples: int, n_clusters: int) -> int:
-    """Return the number of neighbours that "auto" stands for."""
-    wanted = SHARE_OF_CLUSTER * n_samples / n_clusters
-    return min(n_samples - 1, int(np.clip(wanted, FEWEST_NEIGHBORS, MOST_NEIGHBORS)))
 
 
 def view_sizes(views: Views, metrics: Sequence[Any]) -> tuple[ViewSize, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..run.advice import Advice, Setting
+from ..run.messages import Advice, Setting
 
 Ids: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..run.caller_warnings import warn
+from ..run.messages import warn
 from ..words import listed
 from .tables import (
     Ids,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..words import listed
-from .tables import Ids, is_frame, is_sparse
+from .tables import Ids, is_frame
 
 PREFERRED = "X_pca"  # the representation of a modality by default, as in scanpy
 
@@ -216,7 +216,7 @@ def _in_memory(values: Any, place: str) -> Any:
         for read in ("to_memory", "compute"):  # of anndata's sparse data sets, and of dask
             if hasattr(values, read):
                 values = getattr(values, read)()
-        if not is_sparse(values):
+        if not sparse.issparse(values):
             return np.asarray(values)
     except Exception as error:  # any error of the file's library, if the file was closed or moved meanwhile
         raise ValueError(f"{place} cannot be read ({error}): load the data with backed=None") from None
@@ -246,7 +246,7 @@ def _spread(values: Any, rows: NDArray[np.intp], ids: Ids) -> Any:
     if np.array_equal(rows, np.arange(values.shape[0])):
         return values
     seen = rows >= 0
-    if not is_sparse(values):
+    if not sparse.issparse(values):
         spread = np.zeros((len(rows), *values.shape[1:]), dtype=values.dtype)
         spread[seen] = values[rows[seen]]
         return spread

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..io.stored import stored
 from ..words import listed
@@ -16,7 +17,7 @@ from .alignment import align_tables, check_mask, check_pairwise, joint_mask, pos
 from .conversion import Array, check_cells, is_finite, take_samples, to_floats
 from .encoding import Encoding
 from .reading import is_annotated, read_table, split_views
-from .tables import Ids, Table, check_names, is_sparse, only_names, read_ids
+from .tables import Ids, Table, read_ids
 
 
 @stored(attributes=("names", "arrays", "sample_ids", "mask", "pairwise", "columns", "encodings", "graphs"))
@@ -134,7 +135,7 @@ class Views:
             if ids is not None and given.sample_ids is not None:
                 order = positions_of("sample_ids", ids, "the Views given", given.sample_ids)
                 given = given if order is None else given[order]
-            self.names = check_names(names, given.names, keyed=True)
+            self.names = _check_names(names, given.names, keyed=True)
             tables = given._tables(self.names)
             ids = given.sample_ids if ids is None else ids
             mask = given.mask if mask is None else mask
@@ -145,7 +146,7 @@ class Views:
             else:
                 keys, raw = split_views(data)
                 columns = [None] * len(keys)
-            self.names = check_names(names, keys, keyed=isinstance(data, Mapping))
+            self.names = _check_names(names, keys, keyed=isinstance(data, Mapping))
             tables = [read_table(name, view, id_column) for name, view in zip(self.names, raw, strict=True)]
             for table, own in zip(tables, columns, strict=True):
                 table.columns = table.columns if own is None else own
@@ -163,7 +164,7 @@ class Views:
     def from_tables(cls, tables: list[Table], *, join: Literal["outer", "inner"] = "outer") -> Views:
         """Return the views in these tables, joined by their ids."""
         new = cls.__new__(cls)
-        new.names = check_names(None, [table.name for table in tables])
+        new.names = _check_names(None, [table.name for table in tables])
         new._take_tables(tables, None, None, False, join, None)
         return new
 
@@ -206,7 +207,7 @@ class Views:
     @property
     def feature_names(self) -> tuple[Ids | None, ...]:
         """Column names of each view that came as a DataFrame with names."""
-        return tuple(map(only_names, self.columns))
+        return tuple(map(_only_names, self.columns))
 
     @property
     def n_samples(self) -> int:
@@ -248,7 +249,7 @@ class Views:
         """
         picked = [self._number(i) for i in ([which] if isinstance(which, (int, np.integer, str)) else which)]
         new = copy(self)
-        new.names = check_names(None, [self.names[i] for i in picked])
+        new.names = _check_names(None, [self.names[i] for i in picked])
         new.arrays = tuple(self.arrays[i] for i in picked)
         new.pairwise = tuple(self.pairwise[i] for i in picked)
         new.columns = tuple(self.columns[i] for i in picked)
@@ -305,7 +306,7 @@ class Views:
         ValueError: view 'size', row 1, column 0 holds NaN (in all 1 NaN in this view): ...
         """
         i = self._number(view)
-        table = Table(self.names[i], self.arrays[i], only_names(self.columns[i]))
+        table = Table(self.names[i], self.arrays[i](self.columns[i]))
         if not is_finite(self.arrays[i]):
             check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
@@ -328,7 +329,7 @@ class Views:
         picked = self.items() if view is None else [("", self.arrays[self._number(view)])]
         for name, array in picked:
             digest.update(f"{name}|{array.shape}|{array.dtype}|".encode())
-            parts = (array.data, array.indices, array.indptr) if is_sparse(array) else (array,)
+            parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
             for part in parts:
                 digest.update(np.ascontiguousarray(part).data)
         if view is not None:
@@ -395,7 +396,7 @@ class Views:
         parts = []
         for i, (name, array) in enumerate(self.items()):
             n, d = array.shape
-            density = f" sparse ({array.nnz / (n * d):.2g} filled)" if is_sparse(array) else ""
+            density = f" sparse ({array.nnz / (n * d):.2g} filled)" if sparse.issparse(array) else ""
             seen = self.seen(i)
             missing = "" if seen is None else f", {1 - seen.mean():.0%} missing"
             square = f" {self.graphs[i]} graph" if self.graphs[i] else " pairwise" if self.pairwise[i] else ""
@@ -430,3 +431,26 @@ def as_views(X: Any) -> Views:
     Views(2 samples: 'view_0' 2 x 2 float64)
     """
     return X if isinstance(X, Views) else Views(X)
+
+
+def _only_names(columns: Ids | None) -> Ids | None:
+    """Return the labels of columns if all of them are names."""
+    named = columns is not None and all(isinstance(column, str) for column in columns)
+    return columns if named else None
+
+
+def _check_names(names: Iterable[str] | None, keys: Collection[str], keyed: bool = False) -> tuple[str, ...]:
+    """Return the names of the views after checking that there is one for each."""
+    found = tuple(keys) if names is None else (names,) if isinstance(names, str) else tuple(names)
+    if not keys:
+        raise ValueError("no views: pass at least one 2-D array, sparse matrix or DataFrame")
+    if len(found) != len(keys):
+        raise ValueError(f"names must hold one name per view: got {len(found)} for {len(keys)} views")
+    for name in found:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"names of views must be non-empty strings, got {name!r}")
+        if found.count(name) > 1:
+            raise ValueError(f"names of views must be unique, but {name!r} occurs {found.count(name)} times")
+    if keyed and found != tuple(keys) and set(found) == set(keys):
+        raise ValueError("names would swap the names of the views: to reorder views use Views.select")
+    return tuple(map(str, found))

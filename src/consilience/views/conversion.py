@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .tables import (
     NUMERIC,
     Ids,
     Table,
     ViewTypeError,
-    is_sparse,
 )
 
 Array: TypeAlias = Any  # a C-contiguous ndarray, or a canonical csr_array or csr_matrix, of floats
@@ -35,7 +35,7 @@ def to_floats(
     if kind == "c":
         raise ValueError(f"view {table.name!r}: Complex data not supported, pass real and imaginary parts")
     dtype = np.float32 if kind == "f" and values.dtype.itemsize == 4 else np.float64
-    if is_sparse(values):
+    if sparse.issparse(values):
         if kind not in "biuf":
             raise ViewTypeError(f"view {table.name!r} is sparse and holds {values.dtype}, which is no number")
         values = _canonical(values)
@@ -48,7 +48,7 @@ def to_floats(
             values[~seen] = 0
         values = _numbers(table, values, ids)
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinity, which is then found
-        if not is_sparse(values):
+        if not sparse.issparse(values):
             values = np.require(values, dtype=dtype, requirements=["C", "A"])
         elif values.dtype != dtype:
             values = values.astype(dtype)
@@ -66,7 +66,7 @@ def to_floats(
 
 def is_finite(values: Array) -> bool:
     """Say whether the sum is finite: one pass without temporaries; a sum that overflows is checked later."""
-    flat = values.data if is_sparse(values) else values.reshape(-1)
+    flat = values.data if sparse.issparse(values) else values.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(flat.sum()))
 
@@ -83,7 +83,7 @@ def _empty_rows(entries: NDArray[Any]) -> NDArray[np.bool_]:
 def _nan_rows(values: Array, square: bool) -> NDArray[np.bool_]:
     """Say which samples have nothing but NaN: as rows, and as columns too if the view is pairwise."""
     n, d = values.shape
-    if is_sparse(values):
+    if sparse.issparse(values):
         rows = np.repeat(np.arange(n), np.diff(values.indptr))
         counts = np.bincount(rows[np.isnan(values.data)], minlength=n)
         return np.asarray(counts == d)
@@ -99,7 +99,7 @@ def _nan_rows(values: Array, square: bool) -> NDArray[np.bool_]:
 
 def _hidden(values: Array, seen: NDArray[np.bool_], square: bool) -> Array:
     """Return a copy with zeros for samples that were not seen, as rows and (if square) as columns."""
-    if is_sparse(values):
+    if sparse.issparse(values):
         return _without(values, seen, square)
     values = values.copy()
     values[~seen] = 0
@@ -142,7 +142,7 @@ def _numbers(table: Table, entries: NDArray[Any], ids: Ids | None) -> NDArray[np
 
 def check_cells(values: Any, place: Callable[[int, int], str], *, allow_nan: bool) -> None:
     """Raise a ValueError that says where the first infinity is, or the first NaN if that is not allowed."""
-    flat = values.data if is_sparse(values) else values.reshape(-1)
+    flat = values.data if sparse.issparse(values) else values.reshape(-1)
     first, n_nan, n_inf = -1, 0, 0
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]
@@ -152,7 +152,7 @@ def check_cells(values: Any, place: Callable[[int, int], str], *, allow_nan: boo
         first = start + int(bad[0]) if first < 0 and bad.size else first
     if first < 0:
         return
-    if is_sparse(values):
+    if sparse.issparse(values):
         i, j = int(np.searchsorted(values.indptr, first, side="right")) - 1, int(values.indices[first])
     else:
         i, j = divmod(first, values.shape[1])
@@ -170,7 +170,7 @@ def take_samples(array: Array, rows: slice | NDArray[np.intp], square: bool) -> 
     taken = array[rows]
     if square:
         taken = taken[:, rows]
-    if not is_sparse(taken):
+    if not sparse.issparse(taken):
         return np.ascontiguousarray(taken)
     taken.sum_duplicates()
     return taken

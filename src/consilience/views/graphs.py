@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..run.advice import Advice, Setting
+from ..run.messages import Advice, Setting
 from .adjacency import (
     Ids,
     Kind,

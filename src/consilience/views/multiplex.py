@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy import sparse
 
-from ..run.advice import Advice, text_of
+from ..run.messages import Advice, text_of
 from .adjacency import Kind
 from .edges import Edges, from_frame, from_networkx, from_sequence, is_networkx
 from .graphs import ENDS, GraphView, assemble, graph_view

@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..words import listed
 from .container import Views, as_views
-from .tables import check_columns, is_sparse
+from .tables import check_columns
 
 WORDS = ("passthrough", "drop")
 
@@ -184,7 +185,7 @@ def _rows(views: Views, name: str, seen: NDArray[np.bool_] | None) -> Any:
     i = views.names.index(name)
     array = views.arrays[i] if seen is None else views.arrays[i][seen]
     encoding, columns = views.encodings[i], views.feature_names[i]
-    if encoding is None or is_sparse(array):
+    if encoding is None or sparse.issparse(array):
         return array
     decoded = encoding.decode(array)
     try:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .frames import is_polars, read_frame, read_polars
 from .graphs import GraphView, ask_for_kind, looks_like_graph
-from .tables import Table, is_frame, is_sparse
+from .tables import Table, is_frame
 
 
 def is_annotated(data: Any) -> bool:
@@ -28,7 +29,7 @@ def _is_row(data: Any) -> bool:
 
 def split_views(data: Any) -> tuple[list[str], list[Any]]:
     """Return default names and the views, unread."""
-    if isinstance(data, Mapping) and not is_sparse(data):  # SciPy's dok_array is both
+    if isinstance(data, Mapping) and not sparse.issparse(data):  # SciPy's dok_array is both
         names, views = [str(key) for key in data], list(data.values())
     elif isinstance(data, (list, tuple)) and not (
         len(data) and (all(map(_is_row, data)) or all(isinstance(entry, numbers.Number) for entry in data))
@@ -41,7 +42,9 @@ def split_views(data: Any) -> tuple[list[str], list[Any]]:
 
 def read_table(name: str, raw: Any, id_column: str | None) -> Table:
     """Read one view and check that it is a table with something in it."""
-    if is_sparse(raw):
+    if isinstance(raw, np.ndarray):
+        table = Table(name, _read_array(name, raw))
+    elif sparse.issparse(raw):
         table = Table(name, raw)
     elif isinstance(raw, GraphView):
         ids = None if raw.counted else raw.nodes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -46,7 +46,7 @@ class Table:
 
     def reorder(self, rows: Ids | None, columns: Ids | None) -> None:
         """Bring rows and columns into the order given by positions, -1 for a sample that is not there."""
-        values = self.values.tocsr() if is_sparse(self.values) else self.values
+        values = self.values.tocsr() if sparse.issparse(self.values) else self.values
         if rows is not None:
             there = rows >= 0
             rows = np.maximum(rows, 0)  # the rows of absent samples are never read
@@ -60,19 +60,13 @@ class Table:
 
     def declare(self, kinds: Any) -> None:
         """Set the kinds of columns as the user gives them."""
-        if is_sparse(self.values):
+        if sparse.issparse(self.values):
             raise ValueError(f"kinds: view {self.name!r} is sparse, and its columns can only be numbers")
         found = declared_kinds(kinds, self.columns, self.values.shape[1], self.name)
         values = self.values
         if self.seen is not None:  # the zeros of samples that were not seen are no codes
             values = np.where(self.seen[:, None], values, np.nan)
         self.values, self.encoding = declare(values, self.encoding, found, self.name)
-
-
-def only_names(columns: Ids | None) -> Ids | None:
-    """Return the labels of columns if all of them are names."""
-    named = columns is not None and all(isinstance(column, str) for column in columns)
-    return columns if named else None
 
 
 def check_columns(columns: Ids | None, before: Ids | None, name: str) -> None:
@@ -113,31 +107,9 @@ def sample_place(i: int, ids: Ids | None) -> str:
     return f"row {i}" if ids is None else f"sample {plain(ids[i])!r}"
 
 
-def is_sparse(data: Any) -> bool:
-    """Say whether this is a SciPy sparse matrix or array."""
-    return bool(sparse.issparse(data))
-
-
 def is_frame(data: Any) -> bool:
     """Say whether this behaves like a pandas DataFrame."""
     return all(hasattr(data, part) for part in ("iloc", "columns", "index"))
-
-
-def check_names(names: Iterable[str] | None, keys: Collection[str], keyed: bool = False) -> tuple[str, ...]:
-    """Return the names of the views after checking that there is one for each."""
-    found = tuple(keys) if names is None else (names,) if isinstance(names, str) else tuple(names)
-    if not keys:
-        raise ValueError("no views: pass at least one 2-D array, sparse matrix or DataFrame")
-    if len(found) != len(keys):
-        raise ValueError(f"names must hold one name per view: got {len(found)} for {len(keys)} views")
-    for name in found:
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"names of views must be non-empty strings, got {name!r}")
-        if found.count(name) > 1:
-            raise ValueError(f"names of views must be unique, but {name!r} occurs {found.count(name)} times")
-    if keyed and found != tuple(keys) and set(found) == set(keys):
-        raise ValueError("names would swap the names of the views: to reorder views use Views.select")
-    return tuple(map(str, found))
 
 
 def index_ids(index: Any) -> Ids | None:

@@ -6,12 +6,11 @@ next to this package, for all engines that work in this memory.
 ==================  =====================================================================================
 module              what is there
 ==================  =====================================================================================
-`placing`           from a `Space` to points
+`placing`           from a `Space` to points; columns described
 `points/`           placed views, one class for each kind of metric
 `search/`           nearest neighbours: exact, approximate in regions, among the edges of graphs
 `overlaps`          what neighbour lists have in common
-`edge_passes`       union of lists, trust on edges, keeping the strongest
-`edge_weights`      values on edges, and weights from them
+`edges`             union of lists, weights from values, trust on edges, keeping the strongest
 `rounds`            the passes over the edges of a fusion
 `spectrum/`         eigenvectors of many samples by a block method
 `large_kmeans`      k-means of many rows
@@ -29,13 +28,13 @@ from numpy.typing import NDArray
 
 from ...graphs import EdgeKernel, EdgeSet, Moments
 from ...spaces import Space
-from ...spaces.columns import Columns
+from ...spaces.scaling import Columns
 from ..host import HostEngine
 from ..points.cached import CachedPoints
 from ..points.subset import SubsetPoints
 from ..results import Clusters, Matrix, Overlaps, Spectrum, Sums, Vector
-from . import dense, edge_passes, edge_weights, large_kmeans, overlaps, placing, rounds
-from .columns import describe_columns
+from . import dense, large_kmeans, overlaps, placing, rounds
+from . import edges as edge_passes
 from .spectrum.block_product import BlockProduct
 from .spectrum.filtered_iteration import FilteredIteration
 
@@ -49,7 +48,7 @@ class NumbaEngine(HostEngine):
     name: ClassVar[str] = "numba"
 
     def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
-        return describe_columns(rows, seen)
+        return placing.describe_columns(rows, seen)
 
     def place(self, space: Space) -> Any:
         return placing.place(space)
@@ -85,12 +84,12 @@ class NumbaEngine(HostEngine):
     def moments(
         self, values: Floats, judged: Mask | None, view: int, kernel: EdgeKernel | None = None
     ) -> Moments:
-        return edge_weights.moments(_judged(values, judged, view, kernel))
+        return edge_passes.moments(_judged(values, judged, view, kernel))
 
     def mean_root(
         self, values: Floats, judged: Mask | None, view: int, kernel: EdgeKernel | None = None
     ) -> float:
-        return edge_weights.mean_root(_judged(values, judged, view, kernel))
+        return edge_passes.mean_root(_judged(values, judged, view, kernel))
 
     def weigh(
         self,
@@ -99,10 +98,10 @@ class NumbaEngine(HostEngine):
         parts: Iterable[tuple[Floats, EdgeKernel]],
         double: bool = False,
     ) -> Floats:
-        return edge_weights.weigh(edges, n_views, parts, double)
+        return edge_passes.weigh(edges, n_views, parts, double)
 
     def transform(self, values: Floats, kernel: EdgeKernel) -> Floats:
-        return values if kernel.changes_nothing else edge_weights.apply(kernel, values)
+        return values if kernel.changes_nothing else edge_passes.apply(kernel, values)
 
     def load(
         self, weights: Floats, judged: Mask | None, trust: Floats | None, view_weights: Vector
@@ -167,5 +166,5 @@ def _judged(values: Floats, judged: Mask | None, view: int, kernel: EdgeKernel |
     """Return the values on the edges that a view judges, transformed by a kernel if there is one."""
     seen = None if judged is None else judged[view]
     if kernel is not None:
-        values = edge_weights.apply(kernel, values, seen)
+        values = edge_passes.apply(kernel, values, seen)
     return values if seen is None else values[seen]

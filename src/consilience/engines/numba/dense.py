@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...graphs import EdgeSet
 from .. import threads
 from . import dense_kernels
-from .edge_passes import mark_strongest
+from .edges import mark_strongest
 
 Matrix = NDArray[np.float64]
 

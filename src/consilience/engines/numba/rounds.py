@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads
-from ..edge_program import edge_curvatures, edge_hessian
+from ..host import edge_curvatures, edge_hessian
 from ..results import Sums, Vector
 from . import trusted_kernels as trusted
 from .round_kernels import BLOCK, dca_blocks, exact_blocks

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ...graphs import EdgeKernel, EdgeSet, Moments
 from ...spaces import Space
-from ...spaces.columns import Columns
+from ...spaces.scaling import Columns
 from ..host import HostEngine
 from ..points.cached import CachedPoints
 from ..points.subset import SubsetPoints

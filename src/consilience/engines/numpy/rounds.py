@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edge_program import edge_curvatures, edge_hessian
+from ..host import edge_curvatures, edge_hessian
 from ..results import Sums, Vector
 
 EdgeArray = NDArray[np.floating[Any]]

@@ -13,7 +13,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..results import Neighbors
 
@@ -125,23 +124,3 @@ def row_blocks(n: int, itemsize: int, first: int = 0, last: int | None = None) -
     rows = max(most, min(_ENOUGH_ROWS, enough))
     for start in range(first, last, rows):
         yield start, min(last, start + rows)
-
-
-def rows_are_equal(x: Any, to_rounding: bool = False) -> bool:
-    """Say whether all rows of an array are the same; most often the first two decide."""
-    if to_rounding:
-        return bool(
-            np.allclose(x[1:2], x[0], rtol=0, atol=1e-12) and np.allclose(x, x[0], rtol=0, atol=1e-12)
-        )
-    return bool(np.all(x[1:2] == x[0]) and np.all(x == x[0]))
-
-
-def sparse_rows_are_equal(x: sparse.csr_array, to_rounding: bool = False) -> bool:
-    """Say whether all rows of a CSR matrix are the same; stored zeros count as absent."""
-    x = sparse.csr_array(x, copy=True)
-    x.eliminate_zeros()
-    n, count = x.shape[0], int(x.indptr[1])
-    if x.nnz != n * count or not np.all(np.diff(x.indptr) == count):
-        return False
-    same_places = bool(np.all(x.indices.reshape(n, count) == x.indices[:count]))
-    return count == 0 or (same_places and rows_are_equal(x.data.reshape(n, count), to_rounding))

@@ -14,10 +14,10 @@ from sklearn.utils import check_random_state
 from ...engines import get_engine
 from ...metrics import ari, clustering_accuracy, nmi
 from ...models.given import views_for
-from ...models.settings import metrics_of_views, resolve_n_neighbors
-from ...run.parameter_checks import check_choice, is_positive_integer
+from ...run.messages import check_choice, is_positive_integer
 from ...spaces import is_precomputed
-from ...stages.prepare import SCALES
+from ...stages.prepare import SCALES, metrics_of_views
+from ...stages.search import resolve_n_neighbors
 from ...views import Views
 from .agreement import pairwise_ari
 from .compared_views import ComparedViews, place_views

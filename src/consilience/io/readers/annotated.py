@@ -10,10 +10,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from ...run.advice import Advice, text_of
+from ...run.messages import Advice, text_of
 from ...views.annotated import gather, is_anndata, is_mudata
-from ...views.tables import is_frame, is_sparse
+from ...views.tables import is_frame
 from ...words import listed, value_text
 from .contents import Content, Labels, Matrix, tidy_labels
 from .errors import FileError, check_size, optional, reason
@@ -54,7 +55,7 @@ def _content(data: Any, source: Source, use_rep: Any, labels_key: str | None) ->
     matrices = []
     for name, values, features in zip(found.names, found.arrays, found.feature_names, strict=True):
         place = f"{source.file}: {name}"
-        if is_sparse(values):
+        if sparse.issparse(values):
             check_size(8 * (max(values.shape) + 1) + 16 * values.nnz, source.max_bytes, place)
         if 0 in values.shape:
             raise FileError(f"{place} is empty ({values.shape[0]} x {values.shape[1]}); leave it out")

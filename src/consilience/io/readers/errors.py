@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ...run.advice import Advice, Setting
+from ...run.messages import Advice, Setting
 from ...words import memory_size
 
 ID_COLUMN, BYTES_ALLOWED = Setting("id_column"), Setting("max_bytes")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ...run.advice import Advice
+from ...run.messages import Advice
 from ...words import listed, memory_size
 from .errors import BYTES_ALLOWED, FileError, check_size
 

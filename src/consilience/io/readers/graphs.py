@@ -15,8 +15,7 @@ from scipy import sparse
 from consilience.views import Views
 from consilience.views.graphs import GraphView, graph_view
 
-from ...run.advice import Advice, text_of
-from ...run.caller_warnings import warn
+from ...run.messages import Advice, text_of, warn
 from ...words import listed, value_text
 from .arrays import read_npy, read_npz
 from .contents import Content

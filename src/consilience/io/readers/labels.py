@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...run.advice import Advice
+from ...run.messages import Advice
 from ...words import listed, value_text
 from .arrays import load_npy, load_npz
 from .contents import Labels, shape_text, tidy_ids, tidy_labels

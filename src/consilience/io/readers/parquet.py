@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from consilience.views import Encoding
 
-from ...run.advice import Advice
+from ...run.messages import Advice
 from ...views.encoding import number_codes, text_codes
 from ...words import listed, value_text
 from .contents import Content, Matrix, tidy_ids, wrong_entries

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from consilience.views import Views
 
-from ...run.advice import Advice, text_of
-from ...run.caller_warnings import warn
+from ...run.messages import Advice, text_of, warn
 from ...views.tables import Table
 from ...words import listed, value_text
 from .annotated import KINDS as ANNOTATED

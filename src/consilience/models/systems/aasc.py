@@ -14,17 +14,16 @@ from sklearn.utils import check_random_state
 
 from ...engines import Engine
 from ...engines.results import Neighbors
-from ...run.caller_warnings import warn
 from ...run.execution import Run
+from ...run.messages import warn
 from ...run.progress import PlannedStage
 from ...stages.embed import SpectralEmbedding, spectral_embedding
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .labelling import label_rows
 from .view_graphs import gaussian_graph
 

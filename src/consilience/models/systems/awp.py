@@ -15,14 +15,13 @@ from sklearn.utils import check_random_state
 
 from ...engines import Engine, threads
 from ...engines.embedding import unit_rows
-from ...run.caller_warnings import warn
 from ...run.execution import Run
+from ...run.messages import warn
 from ...stages.embed import spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .view_graphs import view_graph
 
 Floats = NDArray[np.float64]

@@ -18,10 +18,9 @@ from ...spaces.scaling import plan_rescaling
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews, prepare
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .labelling import label_rows
 from .view_graphs import view_graph
 

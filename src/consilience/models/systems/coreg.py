@@ -14,14 +14,13 @@ from sklearn.utils import check_random_state
 from ...engines import threads
 from ...engines.embedding import unit_rows
 from ...run.execution import Run
-from ...run.parameter_checks import check_count, check_number
+from ...run.messages import check_count, check_number
 from ...spectra import NormalizedLaplacian, largest_of_matrix
 from ...stages.embed import spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .labelling import label_rows, without_rounding
 from .view_graphs import view_graph
 

@@ -15,17 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 from ...engines import Engine, get_engine, threads
 from ...fusion.problem import check_penalty
 from ...graphs import EdgeKernel, EdgeSet
-from ...run.caller_warnings import warn
 from ...run.execution import Run
-from ...run.parameter_checks import check_choice, check_count
+from ...run.messages import check_choice, check_count, warn
 from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
 from ...views import Views
-from ..base import MultiviewClusterer, cluster_graph
+from ..base import MultiviewClusterer, Settings, cluster_graph
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 
 Floats = NDArray[np.floating[Any]]
 Index = NDArray[np.integer[Any]]

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ...engines import Engine, get_engine
-from ...run.caller_warnings import warn
+from ...run.messages import warn
 from ...stages.embed import SpectralEmbedding
 from ...stages.label import KMeansLabels, LabelAssigner, canonical_labels, resolve_assigner, warn_if_empty
 from ..base import MultiviewClusterer

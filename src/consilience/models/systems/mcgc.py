@@ -16,14 +16,13 @@ from ...engines import Engine, get_engine, threads
 from ...engines.points.protocol import row_blocks
 from ...run import memory
 from ...run.execution import Run
-from ...run.parameter_checks import check_number
+from ...run.messages import check_number
 from ...run.progress import PlannedStage
 from ...spectra import largest_of_matrix
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .component_graphs import embed_components
 from .labelling import label_rows
 from .rank_constrained import rank_constrained_graph, search_components

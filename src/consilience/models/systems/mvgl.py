@@ -17,10 +17,9 @@ from ...run.execution import Run
 from ...run.progress import PlannedStage
 from ...spectra.eigenvectors import Eigenpairs, largest_of_matrix, smallest_of_plain_laplacian
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .component_graphs import embed_components
 from .labelling import label_rows
 from .rank_constrained import rank_constrained_graph, search_components

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ...engines import threads
 from ...engines.embedding import signs, unit_rows
-from ...run.caller_warnings import warn
+from ...run.messages import warn
 
 Floats = NDArray[np.float64]
 

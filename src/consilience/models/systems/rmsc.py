@@ -15,15 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from ...engines import Engine, get_engine, threads
 from ...engines.embedding import unit_rows
 from ...run import memory
-from ...run.caller_warnings import warn
 from ...run.execution import Run
-from ...run.parameter_checks import check_count, check_number
+from ...run.messages import check_count, check_number, warn
 from ...run.progress import PlannedStage
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .labelling import label_rows
 from .random_walk import closed_classes, stationary_distribution, walk_embedding
 from .view_graphs import view_graph

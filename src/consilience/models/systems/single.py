@@ -14,16 +14,15 @@ from scipy import sparse
 
 from ...engines import Engine
 from ...engines.embedding import unit_rows
-from ...run.caller_warnings import warn
 from ...run.execution import Run
+from ...run.messages import warn
 from ...run.progress import PlannedStage
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .labelling import label_rows
 from .view_graphs import view_graph
 

@@ -13,14 +13,13 @@ from ...engines import Engine, get_engine
 from ...graphs import EdgeSet
 from ...run import memory
 from ...run.execution import Run
-from ...run.parameter_checks import check_count, check_number
+from ...run.messages import check_count, check_number
 from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
 from ...views import Views
-from ..base import MultiviewClusterer, cluster_graph
+from ..base import MultiviewClusterer, Settings, cluster_graph
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -15,14 +15,13 @@ from ...engines import threads
 from ...engines.embedding import unit_rows
 from ...fusion.simplex import minimize_on_simplex
 from ...run.execution import Run
-from ...run.parameter_checks import check_number
+from ...run.messages import check_number
 from ...spectra import NormalizedLaplacian, largest_of_matrix
 from ...stages.embed import SpectralEmbedding, spectral_embedding
 from ...views import Views
-from ..base import MultiviewClusterer
+from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
 from ..given import GivenViews
-from ..settings import Settings
 from .labelling import label_rows, without_rounding
 from .view_graphs import view_graph
 

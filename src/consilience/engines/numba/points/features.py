@@ -10,12 +10,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ... import threads
-from ...points.protocol import Edges, Floats, Index, cross_edges, rows_are_equal, sparse_rows_are_equal
+from ...points.protocol import Edges, Floats, Index, cross_edges
 from ...results import Neighbors, SearchReport
 from ..search import exact_kernels, region_kernels
-from ..search.approximate import find_neighbors
-from ..search.exact import DenseRows, filled_up, nearest_dense, nearest_sparse
-from ..search.region_rows import DenseRows32, Lists, SparseRows32, middle_and_reach, shifted_rows32
+from ..search.approximate import FEWEST_SAMPLES, find_neighbors
+from ..search.exact import (
+    DenseRows,
+    Lists,
+    filled_up,
+    middle_and_reach,
+    nearest_dense,
+    nearest_sparse,
+    shifted_rows32,
+)
+from ..search.region_rows import DenseRows32, SparseRows32
 from ..search.regions import SPARE, exact_sample
 from .rows import as_queries, centered_rows, row_squares, sparse_unit_rows, unit_rows
 
@@ -60,6 +68,8 @@ class DensePoints:
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return each sample's k nearest others, or most of them if the search is approximate."""
+        if search == "exact" or (search == "auto" and self.x.shape[0] < FEWEST_SAMPLES):
+            return self.nearest_of_all(k)
         return find_neighbors(self, k, search)
 
     def nearest_of_all(self, k: int) -> Neighbors:
@@ -215,6 +225,8 @@ class SparsePoints:
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return each sample's k nearest others, or most of them if the search is approximate."""
+        if search == "exact" or (search == "auto" and self.x.shape[0] < FEWEST_SAMPLES):
+            return self.nearest_of_all(k)
         return find_neighbors(self, k, search)
 
     def nearest_of_all(self, k: int) -> Neighbors:
@@ -358,3 +370,23 @@ def _total_variance(x: Any) -> float:
 def _half_squared(squares: Floats) -> Floats:
     """Turn squared differences of unit vectors, 2 (1 - cos), into squared cosine distances."""
     return (0.5 * squares) ** 2
+
+
+def rows_are_equal(x: Any, to_rounding: bool = False) -> bool:
+    """Say whether all rows of an array are the same; most often the first two decide."""
+    if to_rounding:
+        return bool(
+            np.allclose(x[1:2], x[0], rtol=0, atol=1e-12) and np.allclose(x, x[0], rtol=0, atol=1e-12)
+        )
+    return bool(np.all(x[1:2] == x[0]) and np.all(x == x[0]))
+
+
+def sparse_rows_are_equal(x: sparse.csr_array, to_rounding: bool = False) -> bool:
+    """Say whether all rows of a CSR matrix are the same; stored zeros count as absent."""
+    x = sparse.csr_array(x, copy=True)
+    x.eliminate_zeros()
+    n, count = x.shape[0], int(x.indptr[1])
+    if x.nnz != n * count or not np.all(np.diff(x.indptr) == count):
+        return False
+    same_places = bool(np.all(x.indices.reshape(n, count) == x.indices[:count]))
+    return count == 0 or (same_places and rows_are_equal(x.data.reshape(n, count), to_rounding))

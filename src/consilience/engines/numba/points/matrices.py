@@ -21,12 +21,11 @@ from ...points.protocol import (
     Kind,
     cross_edges,
     row_blocks,
-    rows_are_equal,
-    sparse_rows_are_equal,
 )
 from ...results import Neighbors, SearchReport
 from ..search.exact import nearest_given
 from ..search.ties import Neighbourhoods, nearest_ends
+from .features import rows_are_equal, sparse_rows_are_equal
 from .rows import as_queries
 
 

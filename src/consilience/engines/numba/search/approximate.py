@@ -1,4 +1,4 @@
-"""The approximate search where it is asked for or cheaper, and otherwise the exact one."""
+"""The approximate search: where it is asked for, or cheaper than comparing all pairs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ....run.caller_warnings import warn
+from ....run.messages import warn
 from ...points.protocol import Floats, Index
 from ...results import Neighbors, SearchReport
 from .copies import Copies
-from .region_rows import Lists
+from .exact import Lists
 from .regions import FEWEST, Regions, exact_sample, search_regions
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Features(Protocol):
 
 
 def find_neighbors(points: Features, k: int, search: str) -> Neighbors:
-    """Return each sample's k nearest others by the search that is asked for.
+    """Return most of each sample's k nearest others, or all of them if that is cheaper.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def find_neighbors(points: Features, k: int, search: str) -> Neighbors:
         The view.
     k : int
         How many.
-    search : {"exact", "auto", "approximate"}
+    search : {"auto", "approximate"}
         "auto": approximate only if the estimated cost is less than that of all pairs.
 
     Returns
@@ -78,12 +78,9 @@ def find_neighbors(points: Features, k: int, search: str) -> Neighbors:
     Neighbors
         With the distances that an approximate search has measured, to the last bit.
     """
-    n = points.x.shape[0]
-    if search == "exact":
-        return points.nearest_of_all(k)
     rows = np.flatnonzero(~points.blank).astype(np.int32)
     least = max(4 * k, 2 * FEWEST + 2)
-    if len(rows) < least or (search == "auto" and n < FEWEST_SAMPLES):
+    if len(rows) < least:
         return points.nearest_of_all(k)
     copies = Copies.among(points.x, rows)
     distinct = rows if copies is None else copies.first

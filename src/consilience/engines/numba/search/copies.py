@@ -15,7 +15,7 @@ from scipy import sparse
 from ... import threads
 from ...points.protocol import Index
 from . import copy_kernels
-from .region_rows import Lists
+from .exact import Lists
 
 _MANY = 64  # copies of a row, in the mean over samples, from which on the search for them saves time
 

@@ -17,6 +17,7 @@ from . import exact_kernels
 
 _FAR_SINGLE = 1e18  # a length whose square is a number in single precision,
 _FAR = 1e150  # and in double precision
+_TO_CENTER = 512  # rows, about, whose median is taken for the middle of all
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,3 +179,46 @@ def _select(values: Floats, own: bool, start: int, k: int, largest_allowed: floa
         len(values),
         grain=32,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The nearest of each sample, of shape (n, k), and their squared differences."""
+
+    nearest: Index
+    squares: Floats
+
+    @classmethod
+    def empty(cls, n: int) -> Lists:
+        """Return empty lists."""
+        return cls(np.empty((n, 0), dtype=np.int32), np.empty((n, 0)))
+
+    @classmethod
+    def unfilled(cls, n: int, k: int, blank: NDArray[np.bool_]) -> Lists:
+        """Return lists to be filled, except for samples without a direction: all others are equally far."""
+        nearest, squares = np.empty((n, k), dtype=np.int32), np.zeros((n, k))
+        alone = np.flatnonzero(blank)
+        nearest[alone] = np.arange(k) + (np.arange(k) >= alone[:, None])
+        squares[alone] = 2.0
+        return cls(nearest, squares)
+
+
+def middle_and_reach(x: Floats) -> tuple[Floats, float]:
+    """Return the middle of rows, which a few far rows do not change, and how far entries are from it."""
+    middle = np.median(x[:: max(1, len(x) // _TO_CENTER)], axis=0).astype(np.float64)
+    highest, lowest = x.max(axis=0) - middle, x.min(axis=0) - middle
+    return middle, max(float(highest.max()), -float(lowest.min())) or 1.0
+
+
+def shifted_rows32(x: Floats, center: Any, largest: float) -> NDArray[np.float32]:
+    """Return rows in single precision, shifted and scaled so that few digits are enough, block by block."""
+    copies32 = np.empty(x.shape, dtype=np.float32)
+
+    def shift(start: int, stop: int) -> None:
+        with np.errstate(over="ignore"):  # new samples may be very far away
+            part = x[start:stop] - center
+            part /= largest
+            copies32[start:stop] = part
+
+    threads.for_ranges(shift, len(x), grain=4096)
+    return copies32

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....run.events import tick
+from ....run.progress import tick
 from ... import threads
 from ...points.protocol import Index
 from . import region_kernels

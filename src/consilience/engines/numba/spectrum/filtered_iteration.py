@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from ....run.events import tick
+from ....run.progress import tick
 from .block_product import (
     Block,
     BlockProduct,
