@@ -306,7 +306,7 @@ class Views:
         ValueError: view 'size', row 1, column 0 holds NaN (in all 1 NaN in this view): ...
         """
         i = self._number(view)
-        table = Table(self.names[i], self.arrays[i](self.columns[i]))
+        table = Table(self.names[i], self.arrays[i], _only_names(self.columns[i]))
         if not is_finite(self.arrays[i]):
             check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
