@@ -16,7 +16,8 @@ from .models import PAPER, DistanceGraphFusion, SimilarityGraphFusion
 from .models.saving import load
 from .run.config import config_context, get_config, set_config
 from .stages.label import ClusterQRLabels, KMeansLabels, LeidenLabels
-from .stages.memory import MemoryEstimate, memory_estimate
+from .stages.memory import memory_estimate
+from .stages.sizes import MemoryEstimate
 from .views import GraphView, PerView, Views, graph_view, multiplex
 
 __version__ = _version("consilience")

@@ -14,7 +14,7 @@ from scipy import sparse
 from ..graphs import EdgeSet, symmetrize
 from . import embedding, expected, new_samples, threads, walks
 from .protocol import Engine, Mask, Search
-from .results import Clusters, Matrix, Neighbors, Spectrum, Vector
+from .results import Matrix, Neighbors, Vector
 
 Floats = NDArray[np.floating[Any]]
 Index = NDArray[np.integer[Any]]
@@ -153,9 +153,6 @@ class HostEngine(Engine):
     def sparsify(self, edges: EdgeSet, values: Floats, k: int) -> sparse.csr_array:
         return symmetrize(self.keep_largest(edges, values, k))
 
-    def _leading_vectors(self, *arguments: Any, **solvers: Any) -> Spectrum:
-        return embedding.leading_vectors(*arguments, **solvers)
-
     def n_rows(self, vectors: Floats) -> int:
         return len(vectors)
 
@@ -167,9 +164,6 @@ class HostEngine(Engine):
 
     def unit_rows(self, vectors: Floats) -> Floats:
         return embedding.unit_rows(vectors)
-
-    def _kmeans(self, vectors: Any, n_clusters: int, **settings: Any) -> Clusters:
-        return embedding.kmeans(vectors, n_clusters, **settings)
 
     def unite_new(self, lists: Sequence[Any], asked: Mask, masks: Sequence[Mask | None]) -> EdgeSet:
         return new_samples.unite_new(lists, asked, masks)

@@ -25,12 +25,11 @@ from ..stages.agree import Weighting, agree
 from ..stages.connect import connect
 from ..stages.fuse import fuse
 from ..stages.label import KMeansLabels
-from ..stages.memory import require_memory
 from ..stages.prepare import PreparedViews, expand
 from ..stages.search import search
 from ..stages.sizes import FitSize, view_sizes
 from ..stages.sparsify import sparsify
-from ..stages.table import plan_of
+from ..stages.table import plan_of, require_memory
 from ..stages.weigh import weigh
 from ..views import Views
 from .base import MAX_CLUSTERS, MultiviewClusterer, Settings, cluster_graph

@@ -3,106 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from ..engines import threads
-from ..run.config import get_config
-from ..run.memory import available_bytes
 from ..run.messages import check_choice, check_count
-from ..words import memory_size
 from .search import USUAL_CLUSTERS, auto_neighbors
-from .sizes import FitSize, ViewSize
-from .table import STAGES
+from .sizes import FitSize, MemoryEstimate, ViewSize
+from .table import estimate
 
-SHARE = 0.9  # of the free memory
-LITTLE = 256 << 20  # bytes that every machine has free
-LIBRARIES = 320 << 20  # Python, NumPy, SciPy, scikit-learn, Numba, and the code that it has compiled
 SYSTEMS: Mapping[str, Literal["fusion", "average"]] = {"SGF": "fusion", "DGF": "fusion", "Average": "average"}
-
-
-@dataclass(frozen=True)
-class MemoryEstimate:
-    """What a fit will hold at most, in bytes.
-
-    Attributes
-    ----------
-    stages : mapping of str to int
-        The most that the process holds in each stage: libraries and input included, and nothing else that
-        happens to be in the process.
-    libraries, input : int
-        What Python and the libraries take, and the views, before the fit. Views in files that are mapped into
-        memory count as nothing: the system can use that memory for other things.
-    size : FitSize
-        The size of the fit that was estimated.
-    """
-
-    stages: Mapping[str, int]
-    libraries: int
-    input: int
-    size: FitSize
-
-    @property
-    def peak(self) -> int:
-        """The most that the process holds."""
-        return max(self.stages.values())
-
-    @property
-    def peak_stage(self) -> str:
-        """The stage that needs the most."""
-        return max(self.stages, key=lambda stage: self.stages[stage])
-
-    @property
-    def added(self) -> int:
-        """The most that the fit takes in addition to the libraries and the input."""
-        return self.peak - self.libraries - self.input
-
-    def __repr__(self) -> str:
-        return f"MemoryEstimate(peak={memory_size(self.peak)!r}, peak_stage={self.peak_stage!r})"
-
-    def __str__(self) -> str:
-        lines = [("libraries", self.libraries), ("input", self.input), *self.stages.items()]
-        return "\n".join(
-            f"{name:10} {memory_size(n_bytes):>10}{'  <- peak' if name == self.peak_stage else ''}"
-            for name, n_bytes in lines
-        )
-
-
-def estimate(size: FitSize) -> MemoryEstimate:
-    """Return what a fit of a size will need."""
-    before = LIBRARIES + size.n_input
-    names = [stage.name for stage in STAGES]
-    held = dict.fromkeys(names, 0.0)
-    for first, stage in enumerate(STAGES):
-        for one in stage.memory:
-            last = len(names) if one.until == "end" else names.index(one.until) + 1
-            for name in names[first:last]:
-                held[name] += one.n_bytes(size)
-    stages = {name: before + int(held[name]) for name in names if name != "select"}
-    return MemoryEstimate(MappingProxyType(stages), LIBRARIES, size.n_input, size)
-
-
-def require_memory(size: FitSize, who: str) -> None:
-    """Raise a MemoryError if a fit needs more than the limit that is set, or than is free.
-
-    Parameters
-    ----------
-    size : FitSize
-        The size of the fit.
-    who : str
-        The name of the model, for the message.
-    """
-    needed, limit = estimate(size), get_config().memory_limit
-    exceeded = limit if limit is not None and needed.peak > limit else None
-    free = available_bytes() if exceeded is None and needed.added > LITTLE else None
-    if exceeded is not None or (free is not None and needed.added > SHARE * free):
-        from .memory_advice import refusal  # only now: it estimates fits of other sizes
-
-        raise MemoryError(refusal(size, who, needed, exceeded, free))
 
 
 def memory_estimate(

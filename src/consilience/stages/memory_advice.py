@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from ..run.messages import Advice, Setting
 from ..words import memory_size
-from .memory import LIBRARIES, SHARE, MemoryEstimate, estimate, with_samples
-from .sizes import FitSize
+from .memory import with_samples
+from .sizes import FitSize, MemoryEstimate
+from .table import LIBRARIES, SHARE, estimate
 
 FEWEST_NEIGHBORS = 5
 WORTH = 0.02  # advice must save at least this share of what the fit and its data take

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from ..spaces import is_precomputed
 from ..views import Views
+from ..words import memory_size
 
 MANY_VALUES = 10_000_000  # on edges, of all views: above, engines may keep them in single precision
 FEWEST_TO_APPROXIMATE = 20_000  # samples from which on search="auto" may approximate
@@ -166,3 +167,50 @@ def is_mapped(array: Any) -> bool:
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, mmap.mmap)
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """What a fit will hold at most, in bytes.
+
+    Attributes
+    ----------
+    stages : mapping of str to int
+        The most that the process holds in each stage: libraries and input included, and nothing else that
+        happens to be in the process.
+    libraries, input : int
+        What Python and the libraries take, and the views, before the fit. Views in files that are mapped into
+        memory count as nothing: the system can use that memory for other things.
+    size : FitSize
+        The size of the fit that was estimated.
+    """
+
+    stages: Mapping[str, int]
+    libraries: int
+    input: int
+    size: FitSize
+
+    @property
+    def peak(self) -> int:
+        """The most that the process holds."""
+        return max(self.stages.values())
+
+    @property
+    def peak_stage(self) -> str:
+        """The stage that needs the most."""
+        return max(self.stages, key=lambda stage: self.stages[stage])
+
+    @property
+    def added(self) -> int:
+        """The most that the fit takes in addition to the libraries and the input."""
+        return self.peak - self.libraries - self.input
+
+    def __repr__(self) -> str:
+        return f"MemoryEstimate(peak={memory_size(self.peak)!r}, peak_stage={self.peak_stage!r})"
+
+    def __str__(self) -> str:
+        lines = [("libraries", self.libraries), ("input", self.input), *self.stages.items()]
+        return "\n".join(
+            f"{name:10} {memory_size(n_bytes):>10}{'  <- peak' if name == self.peak_stage else ''}"
+            for name, n_bytes in lines
+        )

@@ -13,10 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from ..run.config import get_config
+from ..run.memory import available_bytes
 from ..run.progress import PlannedStage
-from .sizes import FitSize
+from .sizes import FitSize, MemoryEstimate
 
+LIBRARIES = 320 << 20  # Python, NumPy, SciPy, scikit-learn, Numba, and the code that it has compiled
+SHARE = 0.9  # of the free memory
+LITTLE = 256 << 20  # bytes that every machine has free
 _BUFFER = 2 << 20  # bytes of a block of the exact search, for each thread
 _REGIONS = 67 << 20  # bytes that the approximate search needs for any number of samples
 _N_INIT = 3  # restarts of k-means on many samples, for the time left
@@ -239,3 +245,36 @@ def plan_of(size: FitSize, *, selects: bool = False) -> tuple[PlannedStage, ...]
         for stage in STAGES
         if selects or stage.name != "select"
     )
+
+
+def estimate(size: FitSize) -> MemoryEstimate:
+    """Return what a fit of a size will need."""
+    before = LIBRARIES + size.n_input
+    names = [stage.name for stage in STAGES]
+    held = dict.fromkeys(names, 0.0)
+    for first, stage in enumerate(STAGES):
+        for one in stage.memory:
+            last = len(names) if one.until == "end" else names.index(one.until) + 1
+            for name in names[first:last]:
+                held[name] += one.n_bytes(size)
+    stages = {name: before + int(held[name]) for name in names if name != "select"}
+    return MemoryEstimate(MappingProxyType(stages), LIBRARIES, size.n_input, size)
+
+
+def require_memory(size: FitSize, who: str) -> None:
+    """Raise a MemoryError if a fit needs more than the limit that is set, or than is free.
+
+    Parameters
+    ----------
+    size : FitSize
+        The size of the fit.
+    who : str
+        The name of the model, for the message.
+    """
+    needed, limit = estimate(size), get_config().memory_limit
+    exceeded = limit if limit is not None and needed.peak > limit else None
+    free = available_bytes() if exceeded is None and needed.added > LITTLE else None
+    if exceeded is not None or (free is not None and needed.added > SHARE * free):
+        from .memory_advice import refusal  # only now: it estimates fits of other sizes
+
+        raise MemoryError(refusal(size, who, needed, exceeded, free))

@@ -14,9 +14,17 @@ from scipy import sparse
 from ..io.stored import stored
 from ..words import listed
 from .alignment import align_tables, check_mask, check_pairwise, joint_mask, positions_of
-from .conversion import Array, check_cells, is_finite, take_samples, to_floats
 from .encoding import Encoding
-from .reading import is_annotated, read_table, split_views
+from .reading import (
+    Array,
+    check_cells,
+    is_annotated,
+    is_finite,
+    read_table,
+    split_views,
+    take_samples,
+    to_floats,
+)
 from .tables import Ids, Table, read_ids
 
 

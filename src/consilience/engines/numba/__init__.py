@@ -6,7 +6,7 @@ next to this package, for all engines that work in this memory.
 ==================  =====================================================================================
 module              what is there
 ==================  =====================================================================================
-`placing`           from a `Space` to points; columns described
+`columns`           statistics of the columns of a large view
 `points/`           placed views, one class for each kind of metric
 `search/`           nearest neighbours: exact, approximate in regions, among the edges of graphs
 `overlaps`          what neighbour lists have in common
@@ -25,18 +25,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ...graphs import EdgeKernel, EdgeSet, Moments
 from ...spaces import Space
-from ...spaces.scaling import Columns
+from ...spaces.scaling import Columns, thinned
+from ...spaces.space import check_features, check_graph_distances, check_pairs, check_range
+from .. import embedding, threads
 from ..host import HostEngine
 from ..points.cached import CachedPoints
+from ..points.masked import MaskedPoints
+from ..points.protocol import Points
 from ..points.subset import SubsetPoints
 from ..results import Clusters, Matrix, Overlaps, Spectrum, Sums, Vector
-from . import dense, large_kmeans, overlaps, placing, rounds
+from . import dense, large_kmeans, overlaps, rounds
 from . import edges as edge_passes
+from .columns import describe_columns
+from .points.features import DensePoints, SparsePoints
+from .points.function import FunctionPoints
+from .points.gower import GowerPoints, NanEuclideanPoints
+from .points.graphs import GraphPoints
+from .points.matrices import MetricPoints, PairPoints
 from .spectrum.block_product import BlockProduct
 from .spectrum.filtered_iteration import FilteredIteration
+
+MANY_ENTRIES = 1 << 22  # of a view: up to these NumPy's own functions are used, which make whole copies
+_ENTRIES = 1 << 18  # that are computed together, so that no large temporary is made
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.floating[Any]]
@@ -48,10 +62,12 @@ class NumbaEngine(HostEngine):
     name: ClassVar[str] = "numba"
 
     def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
-        return placing.describe_columns(rows, seen)
+        if rows.size <= MANY_ENTRIES:
+            return Columns.of(rows if seen is None else rows[seen])
+        return describe_columns(rows, seen)
 
     def place(self, space: Space) -> Any:
-        return placing.place(space)
+        return _place(space)
 
     def subset(self, points: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
         return CachedPoints(SubsetPoints(points, rows, n_samples))
@@ -132,7 +148,7 @@ class NumbaEngine(HostEngine):
         return edge_passes.mark_strongest(edges, values, k)
 
     def leading_vectors(self, graph: Any, n_vectors: int, tol: float | None, seed: int) -> Spectrum:
-        return self._leading_vectors(
+        return embedding.leading_vectors(
             graph,
             n_vectors,
             tol,
@@ -142,7 +158,7 @@ class NumbaEngine(HostEngine):
         )
 
     def kmeans(self, vectors: Any, n_clusters: int, **settings: Any) -> Clusters:
-        return self._kmeans(
+        return embedding.kmeans(
             vectors, n_clusters, **settings, many=large_kmeans.kmeans_of_many, n_many=large_kmeans.MANY
         )
 
@@ -168,3 +184,48 @@ def _judged(values: Floats, judged: Mask | None, view: int, kernel: EdgeKernel |
     if kernel is not None:
         values = edge_passes.apply(kernel, values, seen)
     return values if seen is None else values[seen]
+
+
+def _place(space: Space) -> Points:
+    """Return a view as points; see `Engine.place`."""
+    if not space.is_complete:
+        assert space.seen is not None
+        return MaskedPoints(_place(space.of_seen()), space.seen, space.is_pairwise)
+    metric = space.metric
+    if metric == "graph_distance":
+        return GraphPoints(check_graph_distances(space))
+    if space.is_pairwise:
+        return PairPoints(check_pairs(space), space.kind, squared=metric == "precomputed_squared_distance")
+    check_features(space)
+    rows, ids = _scaled(space), space.sample_ids
+    check_range(rows, metric, space.name)
+    if metric in ("euclidean", "cosine"):
+        rows = thinned(rows)
+        if sparse.issparse(rows):
+            return SparsePoints(rows, metric == "cosine", space.name)
+        return DensePoints(rows, metric == "cosine", name=space.name)
+    if metric == "correlation":
+        return DensePoints(rows, cosine=True, centered=True, name=space.name)
+    if callable(metric):
+        return FunctionPoints(rows, metric, space.name, ids)
+    if metric == "gower":
+        return GowerPoints(rows, space.kinds, space.name, ids)
+    if metric == "nan_euclidean":
+        return NanEuclideanPoints(rows, space.name, ids)
+    return MetricPoints(rows, metric, space.name, ids)
+
+
+def _scaled(space: Space) -> Any:
+    """Return the rows on the scale asked for; dense ones in blocks, on several threads."""
+    rows, scaling = space.rows, space.scaling
+    if scaling.changes_nothing or sparse.issparse(rows):
+        return scaling(rows)
+    out, grain = np.empty(rows.shape, dtype=rows.dtype), max(1, _ENTRIES // rows.shape[1])
+
+    def write(start: int, stop: int) -> None:
+        for a in range(start, stop, grain):
+            here = slice(a, min(a + grain, stop))
+            out[here] = scaling(rows[here])
+
+    threads.for_ranges(write, len(rows), grain)
+    return out

@@ -16,6 +16,7 @@ from scipy import sparse
 from ...graphs import EdgeKernel, EdgeSet, Moments
 from ...spaces import Space
 from ...spaces.scaling import Columns
+from .. import embedding
 from ..host import HostEngine
 from ..points.cached import CachedPoints
 from ..points.subset import SubsetPoints
@@ -138,10 +139,10 @@ class NumpyEngine(HostEngine):
         return sparse.csr_array((values[kept], edges.indices[kept], indptr), shape=shape or (n, n))
 
     def leading_vectors(self, graph: Any, n_vectors: int, tol: float | None, seed: int) -> Spectrum:
-        return self._leading_vectors(graph, n_vectors, tol, seed)
+        return embedding.leading_vectors(graph, n_vectors, tol, seed)
 
     def kmeans(self, vectors: Any, n_clusters: int, **settings: Any) -> Clusters:
-        return self._kmeans(vectors, n_clusters, **settings)
+        return embedding.kmeans(vectors, n_clusters, **settings)
 
     def project_rows(self, values: NDArray[Any], indptr: NDArray[Any] | None = None) -> Matrix:
         if indptr is None:
