@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from .datasets import make_multiview
-from .views import Views
-
-__all__ = ["assert_same_partition", "check_multiview_estimator"]
+from ..datasets import make_multiview
+from ..views import Views
 
 
 def assert_same_partition(first: ArrayLike, second: ArrayLike) -> None:
