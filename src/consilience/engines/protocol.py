@@ -196,7 +196,7 @@ class Engine(ABC):
         votes : ndarray of shape (v, v)
             The vote that each view (column) has on each (row).
         expected : ndarray of shape (v, v)
-            How many neighbours two views share on average.
+            How many neighbours two views share on average; symmetric.
         units : ndarray of shape (v,)
             The unit in which the confirmed neighbours of a view are counted; 0: the view's rows all count 1.
 
