@@ -82,6 +82,8 @@ class EdgeSet:
     def from_support(cls, graphs: Sequence[sparse.sparray | sparse.spmatrix]) -> EdgeSet:
         """Return the union of the stored entries of several sparse graphs, without the diagonal."""
         n = graphs[0].shape[0]
+        for i, graph in enumerate(graphs):
+            check_sparse(graph, f"graph {i}")
         pattern = sparse.csr_array((n, n), dtype=np.int64)
         for graph in graphs:
             entries = sparse.coo_array(graph)
@@ -118,6 +120,7 @@ class EdgeSet:
 
     def take(self, graph: sparse.sparray | sparse.spmatrix) -> NDArray[Any]:
         """Return the entries of a sparse graph on these edges; 0 where it has none."""
+        check_sparse(graph, "the graph")
         graph = sparse.csr_array(graph)
         if not graph.has_canonical_format:
             graph = graph.copy()
@@ -149,6 +152,67 @@ class EdgeSet:
 
     def __repr__(self) -> str:
         return f"EdgeSet(n_samples={self.n_samples}, n_edges={self.n_edges})"
+
+
+def check_sparse(matrix: Any, what: str) -> None:
+    """Raise a ValueError if a sparse matrix has an index outside its shape, or rows that do not add up.
+
+    SciPy's constructors accept such a matrix, and compiled code, SciPy's own included, would read and write
+    beyond the end of its arrays. So every matrix is checked once, where it enters.
+
+    Parameters
+    ----------
+    matrix : sparse array or matrix
+        In any format; it is not changed.
+    what : str
+        What it is called in the message: "view 'words'".
+
+    Examples
+    --------
+    >>> parts = np.ones(2), np.array([0, 7]), np.array([0, 1, 2])
+    >>> check_sparse(sparse.csr_array(parts, shape=(2, 3)), "view 'words'")
+    Traceback (most recent call last):
+    ...
+    ValueError: view 'words' is a damaged sparse matrix: row 1 has an entry in column 7, and columns are ...
+    """
+    n, d = matrix.shape
+    if matrix.format in ("csr", "csc", "bsr"):
+        block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        lines, ends = (d, n) if matrix.format == "csc" else (n // block[0], d // block[1])
+        kind = "block " if matrix.format == "bsr" else ""
+        names = ("column", "row") if matrix.format == "csc" else (f"{kind}row", f"{kind}column")
+        wrong = _damage(matrix.indptr, matrix.indices, len(matrix.data), lines, ends, names)
+    elif matrix.format == "coo":
+        wrong = next(filter(None, map(_outside, (matrix.row, matrix.col), (n, d), ("row", "column"))), "")
+    else:  # converted by safe code, with the indices that it has
+        check_sparse(matrix.tocoo(), what)
+        return
+    if wrong:
+        raise ValueError(f"{what} is a damaged sparse matrix: {wrong}; build it again from its entries")
+
+
+def _damage(
+    indptr: NDArray[Any], indices: NDArray[Any], n_data: int, lines: int, ends: int, names: tuple[str, str]
+) -> str:
+    """Say what is wrong with compressed rows or columns; nothing if they are sound."""
+    if len(indptr) != lines + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+        return f"the places where its {names[0]}s begin do not ascend from 0"
+    if indptr[-1] > min(len(indices), n_data):
+        return f"its last {names[0]} ends behind its {min(len(indices), n_data)} entries"
+    used = indices[: int(indptr[-1])]
+    if not used.size or (used.min() >= 0 and used.max() < ends):
+        return ""
+    first = int(np.argmax((used < 0) | (used >= ends)))
+    line = int(np.searchsorted(indptr, first, side="right")) - 1
+    column = int(used[first])
+    return f"{names[0]} {line} has an entry in {names[1]} {column}, and {names[1]}s are 0 to {ends - 1}"
+
+
+def _outside(index: NDArray[Any], n: int, name: str) -> str:
+    if not index.size or (index.min() >= 0 and index.max() < n):
+        return ""
+    first = int(index[int(np.argmax((index < 0) | (index >= n)))])
+    return f"it has an entry in {name} {first}, and {name}s are 0 to {n - 1}"
 
 
 def symmetrize(graph: sparse.csr_array) -> sparse.csr_array:

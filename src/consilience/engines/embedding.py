@@ -1,4 +1,4 @@
-"""Eigenvectors of a graph with their checks, and k-means on rows of embeddings, for engines that work in this memory."""
+"""Eigenvectors of a graph, and k-means on rows of embeddings, for engines that work in this memory."""
 
 from __future__ import annotations
 

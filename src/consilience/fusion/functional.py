@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..engines import get_engine
-from ..graphs import EdgeSet
+from ..graphs import EdgeSet, check_sparse
 from ..run.messages import Advice, text_of
 from ..views import GraphView, graph_view
 from ..views.graphs import looks_like_graph
@@ -229,6 +229,8 @@ def _as_graphs(
             raise ValueError(f"Graph {name!r} is no matrix of numbers but a {type(item).__name__}.") from None
         if len(dense_or_sparse.shape) != 2:
             raise ValueError(f"Graph {name!r} must be 2-D, got shape {dense_or_sparse.shape}.")
+        if sparse.issparse(dense_or_sparse):
+            check_sparse(dense_or_sparse, f"Graph {name!r}")
         matrix = sparse.csr_array(dense_or_sparse, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         if matrix.shape[0] != matrix.shape[1] or matrix.shape != (matrices or [matrix])[0].shape:

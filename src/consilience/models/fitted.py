@@ -1,4 +1,4 @@
-"""What a fit keeps: the results of its stages in the order in which samples came, and one row for each view."""
+"""What a fit keeps: the results of its stages, in the order in which samples came, and a table of views."""
 
 from __future__ import annotations
 

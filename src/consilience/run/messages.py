@@ -1,8 +1,8 @@
 """Messages that people read: settings in them, warnings at the caller's line, checks of parameters.
 
 A message with advice is text that knows which of its parts are settings: the library writes
-``view_weights='uniform'``, a command ``--view-weights uniform``. Code that shows a message decides how settings are
-written; nothing searches a message for words.
+``view_weights='uniform'``, a command ``--view-weights uniform``. Code that shows a message decides how settings
+are written; nothing searches a message for words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Progress: a bar on the terminal, log lines, the time each stage took and the time left.
 
-Long work calls ``tick(done, total)`` as often as it likes; code that shows progress listens to it. Without a listener
-the call only reads a variable.
+Long work calls ``tick(done, total)`` as often as it likes; code that shows progress listens to it. Without a
+listener the call only reads a variable.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
+from ..graphs import check_sparse
+
 FloatArray = npt.NDArray[np.float64]
 Multiply = Callable[[sparse.csr_array, FloatArray], FloatArray]
 
@@ -56,6 +58,8 @@ def check_graph(graph: Any) -> sparse.csr_array:
         raise ValueError(f"The graph must be square with at least one sample, got shape {graph.shape}.")
     if graph.dtype.kind not in "biuf":
         raise ValueError(f"The weights of the graph must be real numbers, got dtype {graph.dtype}.")
+    if sparse.issparse(graph):
+        check_sparse(graph, "The graph")
     result = sparse.csr_array(graph, dtype=np.float64, copy=True)
     result.sum_duplicates()
     if not np.isfinite(result.data).all():

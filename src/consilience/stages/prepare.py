@@ -67,7 +67,7 @@ class PreparedViews:
         return expand(values, self.active, absent)
 
     def for_all(self, items: Sequence[Any]) -> tuple[Any, ...]:
-        """Return one item for each of all views: None for those that are not active; all None if none is given."""
+        """Return one item for each of all views, None for those that are not active or if none is given."""
         rest = iter(items)
         return tuple(next(rest, None) if active else None for active in self.active)
 

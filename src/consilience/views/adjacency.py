@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..graphs import check_sparse
 from ..run.messages import Advice, Setting
 
 Ids: TypeAlias = NDArray[Any]
@@ -81,6 +82,8 @@ def read_matrix(given: Any) -> sparse.csr_array:
         raise ValueError("the graph is empty: it has no node")
     if given.dtype.kind not in "biuf":
         raise ValueError(f"the adjacency matrix holds {given.dtype}, but weights are real numbers")
+    if sparse.issparse(given):
+        check_sparse(given, "the adjacency matrix")
     matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     entries = matrix.tocoo()

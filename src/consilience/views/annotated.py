@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..graphs import check_sparse
 from ..words import listed
 from .tables import Ids, is_frame
 
@@ -220,12 +221,7 @@ def _in_memory(values: Any, place: str) -> Any:
             return np.asarray(values)
     except Exception as error:  # any error of the file's library, if the file was closed or moved meanwhile
         raise ValueError(f"{place} cannot be read ({error}): load the data with backed=None") from None
-    if values.format in ("csr", "csc", "bsr"):
-        # An index beyond the shape, from a damaged file, would write outside the array: SciPy does not check.
-        try:
-            values.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"{place} is a damaged sparse matrix ({error})") from None
+    check_sparse(values, place)
     return values
 
 

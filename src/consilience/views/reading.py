@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..graphs import check_sparse
 from .frames import is_polars, read_frame, read_polars
 from .graphs import GraphView, ask_for_kind, looks_like_graph
 from .tables import (
@@ -52,6 +53,7 @@ def read_table(name: str, raw: Any, id_column: str | None) -> Table:
     if isinstance(raw, np.ndarray):
         table = Table(name, _read_array(name, raw))
     elif sparse.issparse(raw):
+        check_sparse(raw, f"view {name!r}")
         table = Table(name, raw)
     elif isinstance(raw, GraphView):
         ids = None if raw.counted else raw.nodes

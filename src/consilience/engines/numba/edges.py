@@ -1,4 +1,4 @@
-"""Passes over the edges on several threads: union of lists, weights from values, trust, keeping the strongest."""
+"""Passes over the edges on several threads: union of lists, weights, trust, keeping the strongest."""
 
 # Compiled functions are not annotated: Numba derives their types from the call.
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False

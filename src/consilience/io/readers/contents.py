@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from consilience.views import Encoding
-
+from ...graphs import check_sparse
+from ...views import Encoding
 from ...words import value_text
 from .errors import FileError, check_size
 
@@ -99,12 +99,10 @@ def float_type(dtype: Any) -> np.dtype[Any]:
 def _checked_sparse(values: Any, place: str, max_bytes: int) -> Any:
     check_size(8 * (max(values.shape) + 1) + 16 * values.nnz, max_bytes, place)
     try:
-        # An index beyond the shape would write outside the array: SciPy's own conversions do not check.
-        if values.format in ("csr", "csc", "bsr"):
-            values.check_format(full_check=True)
-        return sparse.csr_array(values)
+        check_sparse(values, "it")
     except ValueError as error:
-        raise FileError(f"{place}: it is a damaged sparse matrix ({error}); save it again") from None
+        raise FileError(f"{place}: {error}") from None
+    return sparse.csr_array(values)
 
 
 def check_entries(values: Any, place: str, *, empty_cells: bool) -> None:
