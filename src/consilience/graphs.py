@@ -81,9 +81,8 @@ class EdgeSet:
     @classmethod
     def from_support(cls, graphs: Sequence[sparse.sparray | sparse.spmatrix]) -> EdgeSet:
         """Return the union of the stored entries of several sparse graphs, without the diagonal."""
+        check_graphs(graphs)
         n = graphs[0].shape[0]
-        for i, graph in enumerate(graphs):
-            check_sparse(graph, f"graph {i}")
         pattern = sparse.csr_array((n, n), dtype=np.int64)
         for graph in graphs:
             entries = sparse.coo_array(graph)
@@ -189,6 +188,13 @@ def check_sparse(matrix: Any, what: str) -> None:
         return
     if wrong:
         raise ValueError(f"{what} is a damaged sparse matrix: {wrong}; build it again from its entries")
+
+
+def check_graphs(graphs: Sequence[Any]) -> None:
+    """Raise a ValueError for the first of some graphs that is a damaged sparse matrix; see `check_sparse`."""
+    for i, graph in enumerate(graphs):
+        if sparse.issparse(graph):
+            check_sparse(graph, f"graph {i}")
 
 
 def _damage(

@@ -5,7 +5,7 @@ from .edge_fusion import AverageFusion, ConsistentFusion, EdgeFusion, Fused, Lea
 from .functional import consistent_graph, fuse_graphs
 from .problem import FusionProblem, objective, pose
 from .result import FusionResult
-from .simplex import minimize_on_simplex
+from .simplex import minimize_on_simplex, project_to_simplex
 
 __all__ = [
     "AverageFusion",
@@ -24,4 +24,5 @@ __all__ = [
     "minimize_on_simplex",
     "objective",
     "pose",
+    "project_to_simplex",
 ]

@@ -14,9 +14,12 @@ paper                    here
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..engines import get_engine
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -179,3 +182,43 @@ def _way_down(hessian: Matrix, gradient: Vector) -> Vector:
         step = centred @ (basis[:, sloping] @ slopes[sloping])
         return np.asarray(-(count + 1) / np.abs(step).max() * step)
     return np.asarray(-(centred @ (basis[:, ~flat] @ (slopes[~flat] / curvatures[~flat]))))
+
+
+def project_to_simplex(
+    values: NDArray[Any], indptr: NDArray[Any] | None = None, *, engine: Any = "numba"
+) -> NDArray[np.float64]:
+    r"""Return the nearest point of the probability simplex to each row.
+
+    That is :math:`\max(x - \tau, 0)` with the one :math:`\tau` for which it sums to 1.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, d), or of shape (n_values,) with `indptr`
+        The rows; with `indptr`, one after the other, each over its own support: the data of a CSR matrix.
+    indptr : ndarray of shape (m + 1,), default=None
+        Where each row begins. A row without values stays so.
+    engine : str or Engine, default="numba"
+        The engine that computes.
+
+    Returns
+    -------
+    ndarray of the shape of `values`
+        Not negative, each row of sum 1.
+
+    Examples
+    --------
+    >>> project_to_simplex(np.array([[0.5, 0.9], [2.0, 0.0]]))
+    array([[0.3, 0.7],
+           [1. , 0. ]])
+    >>> project_to_simplex(np.array([7.0, 0.0, 0.0]), indptr=np.array([0, 1, 3]))
+    array([1. , 0.5, 0.5])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != (2 if indptr is None else 1):
+        raise ValueError(f"values must be 2-D, or 1-D with indptr, got shape {values.shape}.")
+    if indptr is not None:
+        indptr = np.asarray(indptr)
+        ascends = indptr.ndim == 1 and len(indptr) > 0 and indptr[0] == 0 and np.all(np.diff(indptr) >= 0)
+        if not ascends or indptr[-1] != len(values):
+            raise ValueError(f"indptr must ascend from 0 to the number of values, {len(values)}.")
+    return get_engine(engine).project_rows(values, indptr)

@@ -20,6 +20,7 @@ from .systems import (
     SimilarityGraphFusion2019,
     SingleViewSpectral,
 )
+from .systems.view_graphs import knn_graphs
 
 __all__ = [
     "AASC",
@@ -43,5 +44,6 @@ __all__ = [
     "SingleViewSpectral",
     "ViewTable",
     "estimator",
+    "knn_graphs",
     "systems",
 ]

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from ...engines import Engine
 from ...engines.results import Neighbors
+from ...graphs import check_graphs
 from ...run.execution import Run
 from ...run.messages import warn
 from ...run.progress import PlannedStage
@@ -114,6 +115,7 @@ def aggregate_affinities(
     """
     # One seed for all rounds: where eigenvectors are not unique, the choice should not move f.
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    check_graphs(graphs)
     weights = np.full(len(graphs), 1 / len(graphs))
     used: list[Floats] = []
     eigenvalues, objective, changes = [], [], [np.inf]

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from ...engines import Engine, get_engine, threads
 from ...engines.points.protocol import row_blocks
+from ...graphs import check_graphs
 from ...run import memory
 from ...run.execution import Run
 from ...run.messages import check_number
@@ -126,6 +127,7 @@ def learn_consensus_graph(
            [0. , 0. , 0.5, 0.5],
            [0. , 0. , 0.5, 0.5]])
     """
+    check_graphs(graphs)
     n = graphs[0].shape[0]
     no_factor, no_matrix = np.zeros((n, 0)), sparse.csr_array((n, n))
     searches: list[FloatArray] = []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ...engines import Engine, get_engine, threads
-from ...graphs import EdgeSet, symmetrize
+from ...graphs import EdgeSet, check_graphs, symmetrize
 from ...run import memory
 from ...run.execution import Run
 from ...run.progress import PlannedStage
@@ -98,6 +98,7 @@ def learn_weighted_graph(
     >>> found.sample_weights[0], found.history
     (array([0.5, 0.5]), array([0.]))
     """
+    check_graphs(graphs)
     engine, support = get_engine(engine), _united_support(graphs)
     _require_memory(support.n_samples, support.n_edges, len(graphs), n_clusters)
     off_diagonal = support.rows != support.indices

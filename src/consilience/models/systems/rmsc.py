@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...engines import Engine, get_engine, threads
 from ...engines.embedding import unit_rows
+from ...graphs import check_graphs
 from ...run import memory
 from ...run.execution import Run
 from ...run.messages import check_count, check_number, warn
@@ -110,6 +111,7 @@ def low_rank_transitions(
            [0.75, 0.  , 0.25],
            [0.5 , 0.5 , 0.  ]])
     """
+    check_graphs(graphs)
     walks = [_row_scaled(graph) for graph in graphs]
     small = walks[0].shape[0] < _SMALL
     with threads.limit(1) if small else threads.libraries_on_one_thread():

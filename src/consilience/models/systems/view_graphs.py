@@ -6,11 +6,14 @@ from typing import Any
 
 from scipy import sparse
 
-from ...engines import Engine
+from ...engines import Engine, get_engine
 from ...engines.protocol import Search
 from ...graphs import EdgeKernel, EdgeSet
+from ...run.messages import check_choice
 from ...spaces import Space
-from ...stages.prepare import PreparedViews
+from ...stages.prepare import SCALES, PreparedViews, metrics_of_views, prepare
+from ...stages.search import resolve_n_neighbors
+from ...views import Views
 
 
 def view_graph(
@@ -50,6 +53,54 @@ def view_graph(
     """
     found = engine.nearest(views.points[view], n_neighbors, how)
     return gaussian_graph(view, views, engine.unite([found.lists], None), engine, found.known)
+
+
+def knn_graphs(
+    views: Any,
+    n_neighbors: int,
+    *,
+    metric: Any = "auto",
+    scale: str = "none",
+    search: Search = "exact",
+    engine: Any = "numba",
+) -> list[sparse.csr_array]:
+    """Return the graph of each view: Gaussian similarities to the nearest of each sample, made symmetric.
+
+    Parameters
+    ----------
+    views : list, tuple, dict, Views, DataFrame, array or sparse matrix
+        The views, as `fit` takes them.
+    n_neighbors : int
+        Neighbours per sample and view.
+    metric, scale
+        As in `DistanceGraphFusion`.
+    search : {"exact", "auto", "approximate"}, default="exact"
+        How the neighbours are found.
+    engine : str or Engine, default="numba"
+        The engine that computes.
+
+    Returns
+    -------
+    list of csr_array of shape (n_samples, n_samples)
+        One for each view that is not left out as constant: symmetric, without a diagonal.
+
+    See Also
+    --------
+    consilience.fuse_graphs : Fuses them.
+    consilience.stages.spectral_clustering : Clusters one of them.
+
+    Examples
+    --------
+    >>> knn_graphs([[[0.0], [1.0], [3.0]]], 1)[0].toarray().round(3)
+    array([[0.   , 0.755, 0.   ],
+           [0.755, 0.   , 0.162],
+           [0.   , 0.162, 0.   ]])
+    """
+    engine, given = get_engine(engine), Views(views)
+    check_choice("scale", scale, SCALES)
+    k = resolve_n_neighbors(n_neighbors, given.n_samples, "auto")
+    placed = prepare(given, metrics_of_views(metric, given, scale, engine), scale, engine=engine)
+    return [view_graph(i, placed, k, search, engine=engine) for i in range(len(placed))]
 
 
 def gaussian_graph(
