@@ -1,6 +1,6 @@
 """Messages that people read: settings in them, warnings at the caller's line, checks of parameters.
 
-A message with advice is text that knows which of its parts are settings. The library writes them as in Python,
+A message with advice is text that knows which of its parts are settings. The library writes them as Python,
 ``view_weights='uniform'``, a command as its options, ``--view-weights uniform``. Code that shows a message
 decides how settings are written; nothing searches a message for words.
 """

@@ -1,6 +1,7 @@
 """How distances in a view are measured: its metric, the scale of its features, and both as a `Space`."""
 
 from .metric import (
+    Metric,
     is_precomputed,
     metric_label,
     metric_names,
@@ -12,6 +13,7 @@ from .scaling import Scaling
 from .space import Space
 
 __all__ = [
+    "Metric",
     "Scaling",
     "Space",
     "is_precomputed",

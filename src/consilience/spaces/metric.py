@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
 from sklearn.neighbors import VALID_METRICS
 
 from .scaling import Seen, seems_counted
@@ -25,6 +27,36 @@ PRECOMPUTED = (
 # The model works on squared distances, so squared Euclidean needs no second squaring.
 _ALIASES = {"l2": "euclidean", "sqeuclidean": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
 _UNFIT = {"precomputed"}
+
+
+class Metric(ABC):
+    """A metric of your own that measures many pairs at a time.
+
+    A function of two rows is a metric, too, but it is called for every pair. A subclass implements
+    `distances`; make it a frozen dataclass of its settings, and decorate it with
+    `consilience.io.stored.stored` if models that use it are to be saved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Largest(Metric):
+    ...     def distances(self, rows, others):
+    ...         return np.abs(rows[:, None] - others[None]).max(axis=2)
+    >>> from consilience.stages import nearest_neighbors
+    >>> nearest_neighbors([[[0.0, 0.0], [3.0, 3.0], [4.0, 0.0]]], 1, metric=Largest())[0].ravel()
+    array([1, 0, 1], dtype=int32)
+    """
+
+    @abstractmethod
+    def distances(self, rows: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+        """Return the distance of each of some rows (m, d) to each of the others (n, d): (m, n), not negative.
+
+        The distance of two rows must not depend on the other rows.
+        """
+
+    def __call__(self, row: NDArray[Any], other: NDArray[Any]) -> float:
+        """Return the distance of two rows."""
+        return float(self.distances(row[None], other[None])[0, 0])
 
 
 def is_precomputed(metric: Any) -> bool:
@@ -100,7 +132,7 @@ def resolve_metrics(
     ----------
     metric : str, callable, or a sequence or mapping of such
         One for all views, or one per view (a mapping from view names works too). A callable takes two rows
-        and returns their distance.
+        and returns their distance; a `Metric` measures many at a time.
     arrays : sequence of array or sparse matrix
         The views.
     names : sequence of str

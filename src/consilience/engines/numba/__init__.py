@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ...graphs import EdgeKernel, EdgeSet, Moments
-from ...spaces import Space
+from ...spaces import Metric, Space
 from ...spaces.scaling import Columns, thinned
 from ...spaces.space import check_features, check_graph_distances, check_pairs, check_range
 from .. import embedding, threads
@@ -206,6 +206,8 @@ def _place(space: Space) -> Points:
         return DensePoints(rows, metric == "cosine", name=space.name)
     if metric == "correlation":
         return DensePoints(rows, cosine=True, centered=True, name=space.name)
+    if isinstance(metric, Metric):
+        return MetricPoints(rows, metric, space.name, ids)
     if callable(metric):
         return FunctionPoints(rows, metric, space.name, ids)
     if metric == "gower":

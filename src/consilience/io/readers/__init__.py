@@ -18,8 +18,19 @@ pyarrow and Zarr needs zarr: ``pip install 'consilience[files]'``. AnnData and M
 ``'consilience[h5mu]'``.
 """
 
+from .contents import Content, Matrix
 from .errors import FileError
+from .formats import Source
 from .labels import read_labels
-from .reader import ReadViews, read_views
+from .reader import ReadViews, read_views, register_reader
 
-__all__ = ["FileError", "ReadViews", "read_labels", "read_views"]
+__all__ = [
+    "Content",
+    "FileError",
+    "Matrix",
+    "ReadViews",
+    "Source",
+    "read_labels",
+    "read_views",
+    "register_reader",
+]

@@ -31,7 +31,7 @@ KINDS = {
     ".zarr": "zarr",
 }
 ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # a folder with one of these is a Zarr array or group
-PACKED = ("text", "mtx")  # kinds that may be packed with gzip
+PACKED = {"text", "mtx"}  # kinds that may be packed with gzip
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 _SIGNATURES = (

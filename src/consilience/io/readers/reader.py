@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.views import Views
-
 from ...run.messages import Advice, text_of, warn
+from ...views import Views
 from ...views.tables import Table
 from ...words import listed, value_text
 from .annotated import KINDS as ANNOTATED
 from .annotated import read_annotated_file
 from .arrays import read_npy, read_npz
-from .contents import Content, Labels, check_entries
+from .contents import Content, Labels, check_entries, checked_matrix
 from .errors import ID_COLUMN, FileError
-from .formats import MAX_BYTES, Source, examine
+from .formats import KINDS, MAX_BYTES, PACKED, Source, examine
 from .market import read_mtx
 from .matlab import read_mat
 from .parquet import read_parquet
@@ -30,7 +29,8 @@ from .zarr_array import read_zarr
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-_ARRAYS = {"npy": read_npy, "mtx": read_mtx, "zarr": read_zarr}  # files of one array and nothing else
+# Files of which nothing is asked but what they hold; those of `register_reader` are under their ending.
+_ARRAYS: dict[str, Callable[[Source], Content]] = {"npy": read_npy, "mtx": read_mtx, "zarr": read_zarr}
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,53 @@ def read_views(
     )
     container = contents[0].container if len(contents) == 1 else None
     return ReadViews(views, _common_labels(contents, views), sources, container)
+
+
+def register_reader(ending: str, read: Callable[[Source], Content], *, packed: bool = False) -> None:
+    """Let `read_views`, and the command, read files of one more format.
+
+    Parameters
+    ----------
+    ending : str
+        How names of such files end, such as ``".json"``.
+    read : callable
+        Takes a `Source`, returns a `Content`. Raises a `FileError` that says what is wrong, where, and what
+        to do. It must not run anything that a file holds.
+    packed : bool, default=False
+        Whether files may be packed with gzip, too.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from consilience.io.readers import Content, Matrix, read_views, register_reader
+    >>> def read_json(source):
+    ...     with source.open() as file:
+    ...         return Content(source.file, (Matrix(source.stem, np.array(json.load(file), dtype=float)),))
+    >>> register_reader(".json", read_json)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "sizes.json")
+    ...     _ = file.write_text("[[1, 2], [3, 4]]")
+    ...     read_views(file).views
+    Views(2 samples: 'sizes' 2 x 2 float64)
+    """
+    if not ending.startswith(".") or ending != ending.lower() or len(ending) < 2:
+        raise ValueError(f"ending must be in lower case, such as '.json', got {ending!r}.")
+    if KINDS.get(ending, ending) != ending:
+        raise ValueError(f"Files that end with {ending!r} have a reader already.")
+
+    def checked(source: Source) -> Content:
+        content = read(source)
+        matrices = tuple(
+            replace(one, values=checked_matrix(one.values, source.file, source.max_bytes))
+            for one in content.matrices
+        )
+        return replace(content, matrices=matrices)
+
+    KINDS[ending], _ARRAYS[ending] = ending, checked
+    if packed:
+        PACKED.add(ending)
 
 
 def _check_options(files: list[Source], use_rep: Any, labels_key: str | None) -> None:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
+from ....spaces import Metric, metric_label
 from ....spaces.space import label_of, metric_parameters
 from ...points.protocol import (
     Edges,
@@ -30,14 +31,14 @@ from .rows import as_queries
 
 
 class MetricPoints:
-    """Any other metric of scikit-learn's `pairwise_distances`, a block of rows at a time.
+    """Any other metric of scikit-learn's `pairwise_distances`, or a `Metric`, a block of rows at a time.
 
     Parameters
     ----------
     x : ndarray or CSR of shape (n, d)
         Features.
-    metric : str
-        Its name. Metrics of yes/no features take everything that is not 0 for yes.
+    metric : str or Metric
+        Its name, or a metric of the user. Metrics of yes/no features take everything that is not 0 for yes.
     name : str
         The view's name, for messages.
     sample_ids : sequence, default=None
@@ -55,12 +56,13 @@ class MetricPoints:
     ranks_ties = False
 
     def __init__(
-        self, x: Any, metric: str, name: str, sample_ids: Sequence[Any] | NDArray[Any] | None = None
+        self, x: Any, metric: str | Metric, name: str, sample_ids: Sequence[Any] | NDArray[Any] | None = None
     ) -> None:
         self.metric, self.name, self.sample_ids = metric, name, sample_ids
         self.dtype = x.dtype
-        self.parameters = metric_parameters(x, metric, name)
-        self.x = x != 0 if metric in PAIRWISE_BOOLEAN_FUNCTIONS else x
+        self.parameters = {} if isinstance(metric, Metric) else metric_parameters(x, metric, name)
+        self.is_boolean = metric in PAIRWISE_BOOLEAN_FUNCTIONS
+        self.x = x != 0 if self.is_boolean else x
 
     def _rows(self, start: int, stop: int) -> Floats:
         block = self._distances(self.x[start:stop])
@@ -70,17 +72,32 @@ class MetricPoints:
         return block
 
     def _distances(self, rows: Any) -> Floats:
+        if isinstance(self.metric, Metric):
+            return self._by_users_metric(rows)
         with np.errstate(divide="ignore", invalid="ignore"):
             block = pairwise_distances(rows, self.x, metric=self.metric, **self.parameters)
         return np.ascontiguousarray(block, dtype=np.float64)
+
+    def _by_users_metric(self, rows: Any) -> Floats:
+        shape = rows.shape[0], self.x.shape[0]
+        assert isinstance(self.metric, Metric)
+        block = np.ascontiguousarray(self.metric.distances(rows, self.x), dtype=np.float64)
+        if block.shape != shape or not np.all((block >= 0) & (block < np.inf)):
+            what = f"an array of shape {block.shape}" if block.shape != shape else "what is no such number"
+            raise ValueError(
+                f"The metric {metric_label(self.metric)!r} must return {shape[0]} x {shape[1]} finite "
+                f"numbers, not negative, for rows of view {self.name!r}; it returned {what}."
+            )
+        return block
 
     def _check(self, undefined: NDArray[np.bool_], sample: Callable[[int], str]) -> None:
         if not undefined.any():
             return
         i, j = divmod(int(np.argmax(undefined)), undefined.shape[1])
+        other = label_of(self.sample_ids, j)
         raise ValueError(
-            f"The metric {self.metric!r} is undefined between {sample(i)} {label_of(self.sample_ids, j)} "
-            f"of view {self.name!r} (rows that are constant or all zero?). Drop them, or use another metric."
+            f"The metric {metric_label(self.metric)!r} is undefined between {sample(i)} {other} of "
+            f"view {self.name!r} (rows that are constant or all zero?). Drop them, or use another metric."
         )
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
@@ -117,7 +134,7 @@ class MetricPoints:
     def query(self, rows: Any) -> MetricQueries:
         """Put new samples, with the same features, next to these."""
         rows = as_queries(rows, self.x, self.dtype)
-        return MetricQueries(self, rows != 0 if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS else rows)
+        return MetricQueries(self, rows != 0 if self.is_boolean else rows)
 
 
 class MetricQueries:
