@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views
-from consilience.cluster import SharedViews
+from consilience.models import SharedViews
 from consilience.metrics import nmi
 
 # The paper's rows, tuned with the labels: the better of SGF and DGF, NMI in percent.

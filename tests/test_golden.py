@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from consilience.backends import backend_names
-from consilience.cluster.spectral import spectral_clustering, spectral_embedding
+from consilience.stages import spectral_clustering, spectral_embedding
 from consilience.fusion import Schedule, learn_consistent_graph, pose
 from consilience.graph import (
     EdgeSet,
@@ -18,7 +18,7 @@ from consilience.graph import (
     standardize,
     symmetrize,
 )
-from consilience.metrics import accuracy, ari, nmi, purity
+from consilience.metrics import clustering_accuracy, ari, nmi, purity
 from consilience.neighbors import as_space
 from consilience.testing import assert_same_partition
 from consilience.views import Views

@@ -3,15 +3,10 @@ import dataclasses
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.fusion.solving import pose, solve
 
-from consilience.fusion import (
-    FusionResult,
-    Schedule,
-    consistent_graph,
-    fuse_graphs,
-    learn_consistent_graph,
-    pose,
-)
+from consilience.engines import get_engine
+from consilience.fusion import FusionResult, consistent_graph, fuse_graphs
 
 
 def random_weights(seed, n_edges, v):
@@ -56,7 +51,7 @@ def test_consistent_graph_takes_and_returns_edges_by_views():
 def test_consistent_graph_is_the_model_with_the_paper_s_defaults():
     weights = random_weights(1, 40, 3)
     result = consistent_graph(weights)
-    expected = learn_consistent_graph(pose(weights.T, beta=1.0, gamma=100.0), Schedule())
+    expected = solve(pose(weights.T, beta=1.0, gamma=100.0))
     np.testing.assert_array_equal(result.fused, expected.fused)
     np.testing.assert_array_equal(result.view_scales, expected.view_scales)
 
@@ -76,13 +71,11 @@ def test_every_option_reaches_the_model():
         dca_steps=2,
         tol=0.2,
         max_iter=50,
-        backend="numpy",
+        engine="numpy",
         callback=lambda iteration, info: rounds.append(iteration),
     )
     problem = pose(weights.T, beta=0.2, gamma=0.5, view_weights=[1, 2, 3], seen=seen.T)
-    expected = learn_consistent_graph(
-        problem, Schedule(solver="exact", dca_steps=2, tol=0.2, max_iter=50, backend="numpy")
-    )
+    expected = solve(problem, solver="exact", dca_steps=2, tol=0.2, max_iter=50, engine="numpy")
     np.testing.assert_array_equal(result.fused, expected.fused)
     assert result.solver == "exact"
     assert rounds == list(range(1, result.n_iter + 1))
@@ -120,6 +113,21 @@ def test_edge_weights_of_another_shape_are_refused(weights):
 def test_a_mask_of_another_shape_is_refused_in_the_caller_s_terms():
     with pytest.raises(ValueError, match=r"seen.*\(2, 5\).*\(5, 2\)"):
         consistent_graph(np.ones((5, 2)), seen=np.ones((2, 5), dtype=bool))
+
+
+@pytest.mark.parametrize("engine", ["cuda", None, 3])
+def test_an_unknown_engine_is_refused_and_the_known_ones_are_listed(engine):
+    message = f"Unknown engine {engine!r}; known: 'numba', 'numpy'"
+    with pytest.raises(ValueError, match=message):
+        consistent_graph(np.ones((3, 2)), engine=engine)
+    with pytest.raises(ValueError, match=message):
+        fuse_graphs([A, B], kind="similarity", engine=engine)
+
+
+def test_an_engine_may_be_given_itself():
+    weights = random_weights(9, 40, 3)
+    expected = consistent_graph(weights, engine="numpy").fused
+    np.testing.assert_array_equal(consistent_graph(weights, engine=get_engine("numpy")).fused, expected)
 
 
 def test_an_unknown_option_is_a_type_error():

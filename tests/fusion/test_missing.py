@@ -8,17 +8,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, ampute, make_multiview
-from consilience.cluster import AverageGraph
-from consilience.graph import (
-    EdgeSet,
-    complete_graph,
-    expected_values,
-    keep_largest,
-    n_neighbors_of_seen,
-    symmetrize,
-)
-from consilience.metrics import accuracy
-from consilience.neighbors import as_space, row_reliability, view_agreement
+from consilience.agreement import row_reliability, view_agreement
+from consilience.engines import engine_names, get_engine, walks
+from consilience.engines.expected import expected_values
+from consilience.metrics import clustering_accuracy
+from consilience.models import AverageGraph
+from consilience.spaces import Space
+from consilience.stages.search import n_neighbors_of_seen
 from consilience.testing import assert_same_partition
 
 FUSIONS = [SimilarityGraphFusion, DistanceGraphFusion]
@@ -42,6 +38,30 @@ def digits():
     from consilience import load_digits_views
 
     return load_digits_views(return_X_y=True)
+
+
+def lists_of(views, k, engine):
+    """The nearest of each sample in each view, among those that the view has seen."""
+    spaces = [
+        Space(name, x, "euclidean", seen=seen)
+        for name, x, seen in zip(views.names, views.arrays, views.mask.T, strict=True)
+    ]
+    return [engine.fetch(engine.nearest(engine.place(space), k).lists) for space in spaces]
+
+
+def united(views, k, engine):
+    lists = [engine.adopt(one) for one in lists_of(views, k, engine)]
+    return engine.fetch(engine.unite(lists, views.mask))
+
+
+def imputed(edges, values, mask, weights, k, engine):
+    grown, completed = engine.impute(engine.adopt(edges), engine.adopt(values), mask, weights, k)
+    return engine.fetch(grown), engine.fetch(completed)
+
+
+@pytest.fixture(params=engine_names())
+def engine(request):
+    return get_engine(request.param)
 
 
 def same_fit(one, other):
@@ -90,7 +110,7 @@ def test_edges_and_weights_are_those_of_plain_loops(kind):
     views, _ = made(60, 0.4)
     settings = {"n_neighbors": 9, "scale": "none", "view_weights": "uniform", "n_jobs": 1}
     model = kind(n_clusters=3, random_state=0, **settings).fit(views)
-    edges, weights = weights_in_loops(views, 9, model._kind)
+    edges, weights = weights_in_loops(views, 9, model.edge_fusion().kind)
     assert list(zip(model.edges_.rows.tolist(), model.edges_.indices.tolist(), strict=True)) == edges
     np.testing.assert_allclose(model.fusion_.weights_by_view, weights, rtol=1e-9, atol=1e-15)
 
@@ -116,14 +136,13 @@ def objective_in_loops(model, edges, mask):
     return value, np.array(best)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("rows", ["uniform", "agreement"])
 @pytest.mark.parametrize("kind", FUSIONS)
 def test_the_exact_solver_ends_at_the_fused_values_and_below_the_last_objective_of_plain_loops(
-    kind, rows, backend
+    kind, rows, engine
 ):
     views, _ = made(200, 0.2, scrambled=0.1)
-    model = kind(n_clusters=3, solver="exact", row_weights=rows, gamma=0.5, backend=backend, random_state=0)
+    model = kind(n_clusters=3, solver="exact", row_weights=rows, gamma=0.5, engine=engine, random_state=0)
     model.fit(views)
     assert (model.fusion_.trust_by_view is not None) == (rows == "agreement")
     edges = list(zip(model.edges_.rows.tolist(), model.edges_.indices.tolist(), strict=True))
@@ -138,13 +157,13 @@ def test_the_exact_solver_ends_at_the_fused_values_and_below_the_last_objective_
 @pytest.mark.parametrize("rows", ["uniform", "agreement"])
 @pytest.mark.parametrize("kind", FUSIONS)
 @pytest.mark.parametrize("source", ["made", "real"])
-def test_both_back_ends_agree(source, kind, rows, solver, gamma, digits):
+def test_both_engines_agree(source, kind, rows, solver, gamma, digits):
     views, y = real(digits) if source == "real" else made(250, 0.3, scrambled=0.1)
     settings = {"n_clusters": len(np.unique(y)), "solver": solver, "gamma": gamma, "row_weights": rows}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="View .* Pass scale='none'")
         slow, fast = (
-            kind(**settings, backend=name, random_state=0, n_jobs=1).fit(views) for name in ("numpy", "numba")
+            kind(**settings, engine=name, random_state=0, n_jobs=1).fit(views) for name in ("numpy", "numba")
         )
     assert slow.edges_ == fast.edges_
     assert not slow.edges_.seen.all()
@@ -159,28 +178,28 @@ def test_both_back_ends_agree(source, kind, rows, solver, gamma, digits):
     assert_same_partition(slow.labels_, fast.labels_)
 
 
-def test_two_views_are_compared_on_the_samples_that_both_have_seen():
+def test_two_views_are_compared_on_the_samples_that_both_have_seen(engine):
     views, _ = made(150, 0.4, n_views=3)
-    lists = [as_space(x, "euclidean", seen=views.mask[:, i]).nearest(8) for i, x in enumerate(views.arrays)]
-    found = view_agreement(lists, views.mask)
+    lists = lists_of(views, 8, engine)
+    found = view_agreement(lists, views.mask, engine=engine)
     for i, j in itertools.combinations(range(3), 2):
         both = np.flatnonzero(views.mask[:, i] & views.mask[:, j])
         place = {s: number for number, s in enumerate(both.tolist())}
         own = []  # the lists of these samples alone; who is not among them is no neighbour
         for one in (lists[i], lists[j]):
             own.append(np.array([[place.get(t, place[s]) for t in one[s].tolist()] for s in both.tolist()]))
-        alone = view_agreement(own)
+        alone = view_agreement(own, engine=engine)
         assert found.n_seen[i, j] == len(both)
         for name in ("shares", "z_scores", "p_values", "shared"):
             expected = getattr(alone, name)[0, 1]
             np.testing.assert_allclose(getattr(found, name)[i, j], expected, rtol=1e-9)
 
 
-def test_rows_are_judged_by_the_views_that_have_seen_them():
+def test_rows_are_judged_by_the_views_that_have_seen_them(engine):
     views, _ = made(300, 0.3, separation=8.0, scrambled=0.2)
-    lists = [as_space(x, "euclidean", seen=views.mask[:, i]).nearest(12) for i, x in enumerate(views.arrays)]
-    between = view_agreement(lists, views.mask)
-    rows = row_reliability(lists, between, views.mask)
+    lists = lists_of(views, 12, engine)
+    between = view_agreement(lists, views.mask, engine=engine)
+    rows = row_reliability(lists, between, views.mask, engine=engine)
     alone = views.mask.sum(axis=1) == 1
     assert alone.any()
     np.testing.assert_array_equal(rows[alone][views.mask[alone]], 1.0)  # nobody can say anything against them
@@ -190,17 +209,17 @@ def test_rows_are_judged_by_the_views_that_have_seen_them():
 # The graph is completed
 
 
-def completed_in_loops(edges, values, mask, weights, k):
+def completed_in_loops(edges, values, mask, weights, k, engine):
     """The completed similarities as a dense matrix."""
     n = len(mask)
-    graph = symmetrize(keep_largest(edges, values, k)).toarray()
-    walks = np.zeros((n, n))
+    graph = engine.fetch(engine.sparsify(engine.adopt(edges), engine.adopt(values), k)).toarray()
+    steps = np.zeros((n, n))
     for i, q, r in itertools.product(range(n), repeat=3):
         if graph[q].sum() > 0:
-            walks[i, r] += graph[i, q] * graph[q, r] / graph[q].sum()
+            steps[i, r] += graph[i, q] * graph[q, r] / graph[q].sum()
     pairs = list(zip(edges.rows.tolist(), edges.indices.tolist(), strict=True))
     shares = [weights[mask[i] & mask[r]].sum() / weights.sum() for i, r in pairs]
-    walked = [walks[pair] for pair in pairs]
+    walked = [steps[pair] for pair in pairs]
     scale = sum(p * t * s for p, t, s in zip(shares, walked, values, strict=True))
     scale /= sum(p * t * t for p, t in zip(shares, walked, strict=True))
     result = np.zeros((n, n))
@@ -208,32 +227,30 @@ def completed_in_loops(edges, values, mask, weights, k):
         result[pair] = p * s + (1 - p) * scale * t
     for i in range(n):
         strangers = [r for r in range(n) if not (mask[i] & mask[r]).any()]
-        for r in sorted(strangers, key=lambda r: -walks[i, r])[:k]:
-            result[i, r] = scale * walks[i, r]
+        for r in sorted(strangers, key=lambda r: -steps[i, r])[:k]:
+            result[i, r] = scale * steps[i, r]
     return result
 
 
 @pytest.mark.parametrize("block", [7, 2048])
 @pytest.mark.parametrize("rate", [0.3, 0.6])
-def test_completing_is_that_of_plain_loops(rate, block, monkeypatch):
-    monkeypatch.setattr("consilience.graph.missing._BLOCK", block)
+def test_completing_is_that_of_plain_loops(rate, block, engine, monkeypatch):
+    monkeypatch.setattr(walks, "_BLOCK", block)
     views, _ = made(40, rate, n_views=3, seed=3)
-    lists = [as_space(x, "euclidean", seen=views.mask[:, i]).nearest(4) for i, x in enumerate(views.arrays)]
-    edges = EdgeSet.union(lists, views.mask)
+    edges = united(views, 4, engine)
     values = np.random.default_rng(0).uniform(0.1, 1, edges.n_edges)
     weights = np.array([0.5, 1.0, 1.5])
-    found, completed = complete_graph(edges, values, views.mask, weights, 5)
+    found, completed = imputed(edges, values, views.mask, weights, 5, engine)
     assert found.n_edges > edges.n_edges
-    expected = completed_in_loops(edges, values, views.mask, weights, 5)
+    expected = completed_in_loops(edges, values, views.mask, weights, 5, engine)
     np.testing.assert_allclose(found.to_csr(completed).toarray(), expected, rtol=1e-9, atol=1e-15)
 
 
-def test_edges_that_all_views_judge_stay_as_they_are():
+def test_edges_that_all_views_judge_stay_as_they_are(engine):
     views, _ = made(60, 0.2)
-    lists = [as_space(x, "euclidean", seen=views.mask[:, i]).nearest(6) for i, x in enumerate(views.arrays)]
-    edges = EdgeSet.union(lists, views.mask)
+    edges = united(views, 6, engine)
     values = np.random.default_rng(0).uniform(0.1, 1, edges.n_edges)
-    found, completed = complete_graph(edges, values, views.mask, np.ones(4), 6)
+    found, completed = imputed(edges, values, views.mask, np.ones(4), 6, engine)
     after = edges.take(found.to_csr(completed))
     known = edges.seen.all(axis=0)
     assert known.any()
@@ -241,10 +258,10 @@ def test_edges_that_all_views_judge_stay_as_they_are():
     assert (after[~known] != values[~known]).all()
 
 
-def test_without_common_neighbours_nothing_is_completed():
+def test_without_common_neighbours_nothing_is_completed(engine):
     mask = np.array([[True, True], [True, False], [False, True], [True, True]])
-    edges = EdgeSet.union([np.array([[1], [0], [3], [2]])], mask)
-    found, completed = complete_graph(edges, np.ones(4), mask, np.ones(2), 1)
+    edges = engine.fetch(engine.unite([engine.adopt(np.array([[1], [0], [3], [2]]))], mask))
+    found, completed = imputed(edges, np.ones(4), mask, np.ones(2), 1, engine)
     assert found is edges
     np.testing.assert_array_equal(completed, 1.0)
 
@@ -318,7 +335,7 @@ def test_samples_seen_by_one_view_get_the_label_of_their_cluster(kind):
     assert alone.sum() == 100
     assert set(np.flatnonzero(views.mask[alone].any(axis=0))) == {0, 1, 2, 3}
     labels = kind(n_clusters=4, random_state=0).fit(views).labels_
-    assert accuracy(data.y, labels) >= 0.97
+    assert clustering_accuracy(data.y, labels) >= 0.97
 
 
 @pytest.mark.filterwarnings("ignore:The graph has")  # clusters may well be apart
@@ -329,7 +346,7 @@ def test_a_view_that_has_seen_a_few_samples_does_no_harm(kind, n_seen):
     mask = np.ones((150, 4), dtype=bool)
     mask[n_seen:, 3] = False
     labels = kind(n_clusters=3, random_state=0).fit(Views(data.views, mask=mask)).labels_
-    assert accuracy(data.y, labels) >= 0.97
+    assert clustering_accuracy(data.y, labels) >= 0.97
 
 
 @pytest.mark.filterwarnings("ignore:The graph has")  # clusters may well be apart
@@ -340,7 +357,7 @@ def test_a_view_that_has_seen_one_sample_is_left_out(kind):
     mask[1:, 2] = False
     with pytest.warns(UserWarning, match=r"'view_2' has seen fewer than two samples. It is left out."):
         model = kind(n_clusters=3, random_state=0).fit(Views(data.views, mask=mask))
-    assert accuracy(data.y, model.labels_) >= 0.95
+    assert clustering_accuracy(data.y, model.labels_) >= 0.95
 
 
 @pytest.mark.parametrize("kind", SYSTEMS)
@@ -351,7 +368,7 @@ def test_two_views_without_common_samples_are_two_graphs(kind):
     with pytest.warns(UserWarning, match="components"):
         model = kind(n_clusters=4, random_state=0).fit(Views(data.views, mask=mask))
     assert model.graph_[:100, 100:].nnz == 0
-    assert accuracy(data.y + 2 * (np.arange(200) >= 100), model.labels_) == 1.0
+    assert clustering_accuracy(data.y + 2 * (np.arange(200) >= 100), model.labels_) == 1.0
 
 
 @pytest.mark.parametrize("kind", SYSTEMS)
@@ -360,7 +377,7 @@ def test_two_views_that_a_third_connects_are_one_graph(kind):
     mask = np.zeros((300, 3), dtype=bool)
     mask[:150, 0] = mask[150:, 1] = mask[75:225, 2] = True
     labels = kind(n_clusters=3, random_state=0).fit(Views(data.views, mask=mask)).labels_
-    assert accuracy(data.y, labels) >= 0.97
+    assert clustering_accuracy(data.y, labels) >= 0.97
 
 
 @pytest.mark.parametrize("kind", FUSIONS)
@@ -376,16 +393,18 @@ def test_weights_have_the_same_mean_over_what_each_view_judges(kind):
 
 @pytest.mark.parametrize("rows", ["uniform", "agreement"])
 @pytest.mark.parametrize("kind", FUSIONS)
-def test_a_view_that_is_not_relied_on_is_heard_on_samples_that_nobody_else_has_seen(kind, rows):
+def test_a_view_that_is_not_relied_on_is_used_for_samples_that_no_other_view_has_seen(kind, rows):
     data = make_multiview(300, n_views=3, n_clusters=3, separation=5.0, noise_views=1, random_state=0)
     mask = np.ones((300, 4), dtype=bool)
     mask[:5, :3] = False
-    told = r"'noise_0' agrees with no other view .* left out, but for 5 samples that no other view has seen"
-    with pytest.warns(UserWarning, match=told):
+    message = (
+        r"'noise_0' agrees with no other view .* left out, except for 5 samples that no other view has seen"
+    )
+    with pytest.warns(UserWarning, match=message):
         model = kind(n_clusters=3, row_weights=rows, random_state=0).fit(Views(data.views, mask=mask))
     others = Views(data.views).select([0, 1, 2])[5:]
     without = kind(n_clusters=3, row_weights=rows, random_state=0).fit(others)
-    assert accuracy(without.labels_, model.labels_[5:]) >= 0.98  # it does no harm to the others
+    assert clustering_accuracy(without.labels_, model.labels_[5:]) >= 0.98  # it does no harm to the others
     assert (model.graph_[:5].sum(axis=1) > 0).all()  # and these are joined to somebody
     starts, ends = model.edges_.rows, model.edges_.indices
     only_by_noise = model.edges_.seen.sum(axis=0) == 1
@@ -453,8 +472,9 @@ def test_the_unified_graph_is_made_of_what_views_say_and_would_say(kind):
     fused = np.average(expected_values(said, edges.seen), axis=0, weights=counts)
     if kind is DistanceGraphFusion:
         fused = np.exp(-fused / (2 * fusion.fused.mean()))
-    grown, values = complete_graph(edges, fused, data.mask, fusion.view_weights, model.n_neighbors_)
-    expected = symmetrize(keep_largest(grown, values, model.n_neighbors_))
+    numpy = get_engine("numpy")
+    grown, values = numpy.impute(edges, fused, data.mask, fusion.view_weights, model.n_neighbors_)
+    expected = numpy.sparsify(grown, values, model.n_neighbors_)
     np.testing.assert_allclose(model.graph_.toarray(), expected.toarray(), rtol=1e-12)
 
 
@@ -465,12 +485,12 @@ def test_plain_is_the_fusion_and_nothing_else(kind):
     fused = model.fusion_.fused
     if kind is DistanceGraphFusion:
         fused = np.exp(-fused / (2 * fused.mean()))
-    expected = symmetrize(keep_largest(model.edges_, fused, model.n_neighbors_))
+    expected = get_engine("numpy").sparsify(model.edges_, fused, model.n_neighbors_)
     np.testing.assert_array_equal(model.graph_.toarray(), expected.toarray())
     assert {lists.shape[1] for lists in model.neighbors_} == {model.n_neighbors_}
     complete = make_multiview(80, n_views=3, n_clusters=3, separation=5.0, random_state=1)
     one, other = (
-        kind(n_clusters=3, random_state=0, missing=m).fit(complete.views) for m in ("plain", "complete")
+        kind(n_clusters=3, random_state=0, missing=m).fit(complete.views) for m in ("plain", "impute")
     )
     np.testing.assert_array_equal(one.graph_.toarray(), other.graph_.toarray())
     with pytest.raises(ValueError, match="missing"):

@@ -4,24 +4,18 @@ Liang et al., "Multi-view Graph Learning by Joint Modeling of Consistency and In
 """
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from tests.fusion.solving import learn, pose
 
-from consilience.backends import backend_names, get_backend
-from consilience.backends.edges_numpy import edge_hessian, exact_edge_step
-from consilience.fusion import (
-    Schedule,
-    consistent_graph,
-    learn_consistent_graph,
-    minimize_on_simplex,
-    objective,
-    pose,
-)
+from consilience.engines import engine_names, get_engine
+from consilience.engines.host import edge_hessian
+from consilience.engines.numpy.rounds import exact_edge_step
+from consilience.fusion import consistent_graph, minimize_on_simplex, objective
 
 
 def random_weights(seed, v, n_edges):
@@ -39,12 +33,6 @@ def random_point(problem, rng):
     v, n_edges = problem.weights.shape
     consistent = problem.weights * rng.random((v, n_edges))
     return rng.dirichlet(np.ones(v)), consistent, rng.normal(size=n_edges) / n_edges
-
-
-def learn(problem, **schedule):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return learn_consistent_graph(problem, Schedule(**schedule))
 
 
 # Lemma 1: a minimiser over an unconstrained S has S >= 0.
@@ -195,7 +183,7 @@ def test_algorithm_1_returns_a_stationary_point(seed, v):
 # Algorithm 2: DCA lowers the objective at each step and ends at a Karush-Kuhn-Tucker point.
 
 
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", engine_names())
 @pytest.mark.parametrize(("beta", "gamma"), [(0.1, 0.3), (1.0, 1.0), (0.5, 3.0), (0.2, 20.0)])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_algorithm_2_is_monotone_and_ends_at_a_kkt_point(name, beta, gamma, seed):
@@ -204,12 +192,12 @@ def test_algorithm_2_is_monotone_and_ends_at_a_kkt_point(name, beta, gamma, seed
         planted_weights(seed, 4, 60), beta=beta, gamma=gamma, view_weights=rng.uniform(0.5, 2, size=4)
     )
     scales = np.array([0.2, 0.3, 0.4, 0.1])
-    backend = get_backend(name)
+    engine = get_engine(name)
     values = []
     for steps in (0, 1, 2, 3, 10, 100, 1000, 20_000):
-        state = backend.load(problem.weights, problem.view_weights, None, None, np.float64)
-        backend.dca_round(state, scales, beta, gamma, steps)
-        inconsistent, fused = backend.collect(state)
+        state = engine.load(problem.weights, None, None, problem.view_weights)
+        engine.dca_round(state, scales, beta, gamma, steps)
+        inconsistent, fused = engine.collect(state)
         consistent = problem.weights - inconsistent
         values.append(objective(problem, scales, consistent, fused))
     assert (np.diff(values) <= 1e-14 * values[0]).all()

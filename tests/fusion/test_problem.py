@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fusion.solving import pose
 
-from consilience.backends import Sums
-from consilience.fusion import FusionProblem, objective, pose
+from consilience.engines import Sums
+from consilience.fusion import FusionProblem, objective
 from consilience.fusion.problem import quadratic_in_scales, quadratic_in_scales_and_fused
 
 PENALTIES = st.sampled_from([0.0, 1e-3, 0.7, 1.0, 30.0, 1e5])
@@ -38,7 +39,7 @@ def trust_in(problem):
     """The trust in every pair: 1 if none is given, 0 where unseen."""
     if problem.trust is not None:
         return problem.trust
-    return np.ones(problem.weights.shape) if problem.seen is None else problem.seen.astype(float)
+    return np.ones(problem.weights.shape) if problem.judged is None else problem.judged.astype(float)
 
 
 def random_point(problem, seed):
@@ -74,7 +75,7 @@ def objective_in_loops(problem, scales, consistent, fused):
     for e in range(n_edges):
         weight = problem.view_weights * (1 if problem.trust is None else problem.trust[:, e])
         for i in range(v):
-            if problem.seen is None or problem.seen[i, e]:
+            if problem.judged is None or problem.judged[i, e]:
                 result += weight[i] * (scales[i] * consistent[i, e] - fused[e]) ** 2
             for j in range(v):
                 b = problem.beta if i == j else problem.gamma
@@ -125,14 +126,14 @@ def test_the_quadratic_without_the_fused_vector_is_the_objective_at_the_best_one
 @given(problems(missing=(False,)))
 @settings(max_examples=50, deadline=None)
 def test_each_view_is_scaled_to_sum_1(problem):
-    assert problem.seen is None
+    assert problem.judged is None
     np.testing.assert_allclose(problem.weights.sum(axis=1), 1, rtol=1e-12)
 
 
 @given(problems(missing=(True,)))
 @settings(max_examples=50, deadline=None)
 def test_with_missing_samples_each_view_is_scaled_to_the_mean_over_what_it_has_seen(problem):
-    seen = np.ones(problem.weights.shape, dtype=bool) if problem.seen is None else problem.seen
+    seen = np.ones(problem.weights.shape, dtype=bool) if problem.judged is None else problem.judged
     n_edges = seen.shape[1]
     for row, has in zip(problem.weights, seen, strict=True):
         assert row[has].mean() == pytest.approx(1 / n_edges, rel=1e-12)
@@ -142,7 +143,7 @@ def test_with_missing_samples_each_view_is_scaled_to_the_mean_over_what_it_has_s
 @given(problems(trusting=(True,)))
 @settings(max_examples=50, deadline=None)
 def test_trust_does_not_change_the_scaling(problem):
-    plain = pose(problem.weights, beta=1, gamma=1, seen=problem.seen)
+    plain = pose(problem.weights, beta=1, gamma=1, seen=problem.judged)
     np.testing.assert_allclose(problem.weights, plain.weights, rtol=1e-12)
 
 
@@ -161,20 +162,20 @@ def test_what_a_view_has_not_seen_is_ignored_whatever_stands_there():
 
 
 def test_a_mask_that_hides_nothing_is_dropped():
-    assert pose(np.ones((2, 3)), beta=1, gamma=1, seen=np.ones((2, 3), dtype=bool)).seen is None
+    assert pose(np.ones((2, 3)), beta=1, gamma=1, seen=np.ones((2, 3), dtype=bool)).judged is None
 
 
 def test_trust_of_1_is_dropped():
     problem = pose(np.ones((2, 3)), beta=1, gamma=1, trust=np.ones((2, 3)))
     assert problem.trust is None
-    assert problem.seen is None
+    assert problem.judged is None
 
 
 def test_trust_of_1_in_all_that_was_seen_is_dropped():
     seen = np.array([[True, False, True], [True, True, True]])
     problem = pose(np.ones((2, 3)), beta=1, gamma=1, seen=seen, trust=np.ones((2, 3)))
     assert problem.trust is None
-    np.testing.assert_array_equal(problem.seen, seen)
+    np.testing.assert_array_equal(problem.judged, seen)
 
 
 @pytest.mark.parametrize("dtype", [bool, int, np.uint8, np.float16, np.float32, np.float64])
@@ -185,7 +186,7 @@ def test_trust_of_0_and_1_is_what_seen_is(dtype):
         pose(weights, beta=1, gamma=1, **given) for given in ({"trust": seen.astype(dtype)}, {"seen": seen})
     )
     assert problem.trust is None
-    np.testing.assert_array_equal(problem.seen, seen)
+    np.testing.assert_array_equal(problem.judged, seen)
     np.testing.assert_array_equal(problem.weights, expected.weights)
 
 
@@ -193,7 +194,7 @@ def test_trust_of_0_and_1_is_what_seen_is(dtype):
 def test_a_pair_without_trust_is_one_that_was_not_seen(nothing):
     weights = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, 3.0]])
     problem = pose(weights, beta=1, gamma=1, trust=[[0.5, nothing, 0.25], [1, 1, 1]])
-    np.testing.assert_array_equal(problem.seen, [[True, False, True], [True, True, True]])
+    np.testing.assert_array_equal(problem.judged, [[True, False, True], [True, True, True]])
     np.testing.assert_array_equal(problem.trust, [[0.5, 0, 0.25], [1, 1, 1]])
     np.testing.assert_allclose(problem.weights[0], np.array([0.25, 0, 0.75]) * 2 / 3, rtol=1e-14)
 
@@ -203,7 +204,7 @@ def test_trust_where_nothing_was_seen_is_ignored_whatever_stands_there():
     trust = [[0.5, np.nan, 1.0], [-3.0, 1.0, 0.5]]
     problem = pose(np.ones((2, 3)), beta=1, gamma=1, seen=seen, trust=trust)
     np.testing.assert_array_equal(problem.trust, [[0.5, 0, 1], [0, 1, 0.5]])
-    np.testing.assert_array_equal(problem.seen, seen)
+    np.testing.assert_array_equal(problem.judged, seen)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -212,7 +213,7 @@ def test_trust_has_the_precision_of_the_weights(dtype):
     problem = pose(np.ones((2, 3), dtype=dtype), beta=1, gamma=1, trust=trust)
     assert problem.trust.dtype == dtype
     np.testing.assert_allclose(problem.trust, trust, rtol=1e-7)
-    assert problem.seen is None
+    assert problem.judged is None
 
 
 @pytest.mark.parametrize(
@@ -283,7 +284,7 @@ def test_the_input_is_not_modified():
         problem = pose(**some, beta=1, gamma=1)
         for array in (problem.weights, problem.view_weights, problem.trust):
             array[:] = -1
-        problem.seen[:] = False
+        problem.judged[:] = False
     for name, array in given.items():
         np.testing.assert_array_equal(array, copies[name])
 

@@ -252,6 +252,6 @@ def test_many_views(v):
 
 
 def test_a_local_maximum_on_an_edge_is_not_returned():
-    """From beside the maximum of a concave program, the way leads to a vertex."""
+    """From near the maximum of a concave program, the way leads to a vertex."""
     x = minimize_on_simplex(np.diag([-1.0, -1.0]), np.zeros(2), np.array([0.5 + 1e-3, 0.5 - 1e-3]))
     np.testing.assert_allclose(x, [1, 0], atol=1e-12)

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fusion.solving import learn, pose, solve
 from tests.fusion.test_alternation import (
     best_scales,
-    learn,
     planted_weights,
     random_mask,
     random_weights,
     terms,
 )
 
-from consilience.backends import backend_names
-from consilience.fusion import Schedule, consistent_graph, learn_consistent_graph, objective, pose
+from consilience.engines import engine_names
+from consilience.fusion import consistent_graph, objective
 
 PENALTIES = tuple(itertools.product((1e-3, 0.1, 1.0, 1e4), (0.1, 1.2, 100.0)))
 
@@ -108,14 +108,14 @@ def test_exact_begins_where_dca_ends_and_does_not_rise(problem):
         assert (result.inconsistent >= 0).all()
         assert (result.fused >= 0).all()
         assert result.view_scales.min() >= 0
-        if problem.seen is not None:
-            assert not result.inconsistent.T[~problem.seen].any()
+        if problem.judged is not None:
+            assert not result.inconsistent.T[~problem.judged].any()
 
 
-@pytest.mark.parametrize("backend", backend_names())
+@pytest.mark.parametrize("engine", engine_names())
 @pytest.mark.parametrize("rounds", [1, 2, 4, 7])
 @pytest.mark.parametrize("missing", [False, True])
-def test_it_is_algorithm_3_with_trust(backend, rounds, missing):
+def test_it_is_algorithm_3_with_trust(engine, rounds, missing):
     seen = random_mask(3, 3, 60) if missing else None
     problem = pose(
         planted_weights(3, 3, 60),
@@ -125,7 +125,7 @@ def test_it_is_algorithm_3_with_trust(backend, rounds, missing):
         seen=seen,
         trust=random_trust(3, 3, 60),
     )
-    result = learn(problem, tol=0, max_iter=rounds, backend=backend)
+    result = learn(problem, tol=0, max_iter=rounds, engine=engine)
     alpha, consistent, fused = algorithm_3(problem, rounds)
     assert result.n_iter == rounds
     np.testing.assert_allclose(result.view_scales, alpha, rtol=1e-9)
@@ -135,7 +135,7 @@ def test_it_is_algorithm_3_with_trust(backend, rounds, missing):
 
 @pytest.mark.parametrize("solver", ["dca", "exact"])
 @pytest.mark.parametrize(("beta", "gamma"), PENALTIES)
-def test_back_ends_agree_on_a_whole_fusion(solver, beta, gamma):
+def test_engines_agree_on_a_whole_fusion(solver, beta, gamma):
     problem = pose(
         planted_weights(14, 4, 500),
         beta=beta,
@@ -144,7 +144,7 @@ def test_back_ends_agree_on_a_whole_fusion(solver, beta, gamma):
         seen=random_mask(14, 4, 500),
         trust=random_trust(14, 4, 500),
     )
-    results = [learn(problem, solver=solver, backend=name) for name in backend_names()]
+    results = [learn(problem, solver=solver, engine=name) for name in engine_names()]
     for result in results[1:]:
         assert result.n_iter == results[0].n_iter
         np.testing.assert_allclose(result.history, results[0].history, rtol=1e-9)
@@ -152,10 +152,10 @@ def test_back_ends_agree_on_a_whole_fusion(solver, beta, gamma):
 
 
 @pytest.mark.parametrize("solver", ["dca", "exact"])
-@pytest.mark.parametrize("backend", backend_names())
-def test_full_trust_changes_no_bit(solver, backend):
+@pytest.mark.parametrize("engine", engine_names())
+def test_full_trust_changes_no_bit(solver, engine):
     weights, seen = planted_weights(1, 3, 300).T, random_mask(1, 3, 300).T
-    options = {"beta": 0.1, "gamma": 1.2, "solver": solver, "backend": backend}
+    options = {"beta": 0.1, "gamma": 1.2, "solver": solver, "engine": engine}
     for given_seen in (None, seen):
         plain = consistent_graph(weights, seen=given_seen, **options)
         trusted = consistent_graph(weights, seen=given_seen, trust=np.ones_like(weights), **options)
@@ -164,10 +164,10 @@ def test_full_trust_changes_no_bit(solver, backend):
 
 
 @pytest.mark.parametrize("solver", ["dca", "exact"])
-@pytest.mark.parametrize("backend", backend_names())
-def test_trust_of_0_and_1_changes_no_bit_from_seen(solver, backend):
+@pytest.mark.parametrize("engine", engine_names())
+def test_trust_of_0_and_1_changes_no_bit_from_seen(solver, engine):
     weights, seen = planted_weights(2, 3, 300).T, random_mask(2, 3, 300).T
-    options = {"beta": 0.1, "gamma": 1.2, "solver": solver, "backend": backend}
+    options = {"beta": 0.1, "gamma": 1.2, "solver": solver, "engine": engine}
     masked = consistent_graph(weights, seen=seen, **options)
     trusted = consistent_graph(weights, trust=seen.astype(float), **options)
     assert_same_bits(trusted, masked)
@@ -234,7 +234,7 @@ def test_a_fault_in_what_is_hardly_trusted_hardly_moves_the_fused_graph(solver):
 def test_consistent_graph_takes_trust_by_edges_and_views():
     weights, trust = planted_weights(7, 3, 40).T, random_trust(7, 3, 40).T
     result = consistent_graph(weights, beta=0.2, gamma=0.5, trust=trust)
-    expected = learn_consistent_graph(pose(weights.T, beta=0.2, gamma=0.5, trust=trust.T), Schedule())
+    expected = solve(pose(weights.T, beta=0.2, gamma=0.5, trust=trust.T))
     assert_same_bits(result, expected)
     assert_same_bits(consistent_graph(weights, beta=0.2, gamma=0.5, trust=trust.tolist()), expected)
     np.testing.assert_array_equal(result.trust_by_view, trust.T)
@@ -273,6 +273,6 @@ def test_the_warning_of_a_collapse_names_trust_only_where_it_was_given():
     trust = np.ones((2, 100))
     trust[1] = 0.01
     with pytest.warns(UserWarning, match=r"collapsed onto one view: 'view_0'.*more even weights or trust\."):
-        learn_consistent_graph(pose(weights, beta=1, gamma=2, trust=trust), Schedule())
+        solve(pose(weights, beta=1, gamma=2, trust=trust))
     with pytest.warns(UserWarning, match=r"collapsed onto one view: 'view_0'.*more even weights\."):
-        learn_consistent_graph(pose(weights, beta=1, gamma=2, view_weights=[1, 0.01]), Schedule())
+        solve(pose(weights, beta=1, gamma=2, view_weights=[1, 0.01]))

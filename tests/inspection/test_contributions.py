@@ -1,4 +1,4 @@
-"""How much each view brought to each sample, beside a plain loop over the edges."""
+"""How much each view brought to each sample, next to a plain loop over the edges."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from consilience.inspection import sample_contributions
 
 
 def by_loops(fusion, graph):
-    """Return what `sample_contributions` says, from the definition, for the views that took part."""
+    """Return what `sample_contributions` says, from the definition, for the views that were kept."""
     edges, v = fusion.edges, len(fusion.view_names)
     sums, seen = np.zeros((edges.n_samples, v)), np.zeros((edges.n_samples, v), dtype=bool)
     mean = fusion.fused.mean()

@@ -1,4 +1,4 @@
-"""What a diagnosis costs, beside the fit that it looks at."""
+"""What a diagnosis costs, next to the fit that it looks at."""
 
 from __future__ import annotations
 

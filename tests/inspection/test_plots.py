@@ -13,9 +13,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.reproduction.test_figures import overlaps, texts
+from tests.inspection.figure_texts import overlaps, texts
 
-from consilience.cluster import ClusterSelection
 from consilience.inspection import (
     AgreementMatrix,
     ClusterConflicts,
@@ -27,9 +26,10 @@ from consilience.inspection import (
     ViewSummary,
     plots,
 )
-from consilience.inspection.helping.result import FusionHelp
+from consilience.inspection.fusion_help import FusionHelp
 from consilience.inspection.plots.binning import mean_of_blocks, mean_of_graph, middles_and_ends, places_of
 from consilience.inspection.plots.canvas import shown
+from consilience.stages import ClusterSelection
 
 REASON = "needs the extra 'plot': consilience[plot]"
 LONG = "a view with a very long name, longer than anybody would think, of 25 $ or 30 $"
@@ -64,11 +64,11 @@ def a_graph(n, c=3, seed=0):
 
 
 def summary(v=4, left_out=()):
-    heard = ~np.isin(np.arange(v), left_out)
-    shares = np.where(heard, np.linspace(0.01, 0.3, v), np.nan)
-    part = np.where(heard, np.linspace(1, 2, v), 0.0)
+    kept = ~np.isin(np.arange(v), left_out)
+    shares = np.where(kept, np.linspace(0.01, 0.3, v), np.nan)
+    part = np.where(kept, np.linspace(1, 2, v), 0.0)
     total = part.sum() or 1.0
-    return ViewSummary(names(v), heard, heard * 1.0, part, part / total, shares, np.where(heard, 0.2, 0.0))
+    return ViewSummary(names(v), kept, kept * 1.0, part, part / total, shares, np.where(kept, 0.2, 0.0))
 
 
 def agreement(v=4):
@@ -139,7 +139,7 @@ def help_found(v=3, scores=True):
         agreement=np.ones((m, m)),
         scores={"NMI": np.linspace(0.4, 0.8, m)} if scores else None,
         verdict="yes",
-        sentence="Fusing helps, " + "as far as can be told without labels and for so many reasons, " * 3,
+        sentence="Fusing helps, " + "as far as can be said without labels and for so many reasons, " * 3,
         evidence=None,  # is in the sentence; nothing of it is drawn
         skipped={},
     )
@@ -197,9 +197,9 @@ def test_importing_needs_no_matplotlib_and_drawing_says_what_to_install(monkeypa
     subprocess.run([sys.executable, "-c", program], check=True)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for name, draw in EVERY.items():
-        with pytest.raises(ValueError) as told:
+        with pytest.raises(ValueError) as caught:
             draw()
-        assert str(told.value) == "Figures need matplotlib: pip install 'consilience[plot]'.", name
+        assert str(caught.value) == "Figures need matplotlib: pip install 'consilience[plot]'.", name
 
 
 def test_every_plot_is_tested_here():
@@ -349,15 +349,15 @@ def test_what_cannot_be_drawn_is_said_in_one_line(plt):
 # Views ------------------------------------------------------------------------------------------------------
 
 
-def test_two_bars_for_each_view_that_took_part(plt):
+def test_two_bars_for_each_view_that_was_kept(plt):
     found = summary(4, left_out=[2])
     axes = plots.plot_contributions(found)
     first, second = axes.containers
-    heard = [0, 1, 3]
-    np.testing.assert_allclose([bar.get_width() for bar in first], 100 * found.contributions[heard])
-    np.testing.assert_allclose([bar.get_width() for bar in second], 100 * found.inconsistent_shares[heard])
+    kept = [0, 1, 3]
+    np.testing.assert_allclose([bar.get_width() for bar in first], 100 * found.contributions[kept])
+    np.testing.assert_allclose([bar.get_width() for bar in second], 100 * found.inconsistent_shares[kept])
     middles = [(a.get_y() + b.get_y() + b.get_height()) / 2 for a, b in zip(first, second, strict=True)]
-    np.testing.assert_allclose(middles, heard, atol=1e-12)
+    np.testing.assert_allclose(middles, kept, atol=1e-12)
     left_out = [text for text in axes.texts if text.get_text() == "left out"]
     assert [text.get_position()[1] for text in left_out] == [2]
     assert [label.get_text() for label in axes.get_yticklabels()] == list(found.names)

@@ -18,12 +18,13 @@ from consilience import (
     load_digits_views,
     make_multiview,
 )
-from consilience.cluster import AverageGraph
-from consilience.graph import knn_graph
+from consilience.engines import get_engine
 from consilience.inspection import sample_conflicts
 from consilience.inspection.mixture import Slopes, separate
 from consilience.metrics import nmi
-from consilience.neighbors import as_space
+from consilience.models import AverageGraph
+from consilience.models.systems.view_graphs import view_graph
+from consilience.stages import prepare
 
 SEPARATION = 4.1  # at which single views score NMI 0.6 to 0.8, or hardly more
 SEEDS = range(700, 706)  # not those that any constant was chosen on
@@ -189,15 +190,19 @@ def test_missing_samples_have_no_score():
     found = sample_conflicts(fitted(views, 4))
     alone = data.mask & (data.mask.sum(axis=1) == 1)[:, None]
     np.testing.assert_array_equal(np.isnan(found.scores), ~data.mask | alone)
-    told = np.isfinite(found.scores)
-    assert roc_auc_score(data.scrambled[told], found.scores[told]) > 0.9
+    judged = np.isfinite(found.scores)
+    assert roc_auc_score(data.scrambled[judged], found.scores[judged]) > 0.9
 
 
 def test_graphs_that_people_bring():
-    """On fused graphs, without clusters: neighbours in common tell."""
+    """On fused graphs, without clusters: neighbours in common are enough."""
     views, y = load_digits_views(return_X_y=True)
     spoiled, truth = shuffled(views, "zones", 0.3, seed=1)
-    graphs = {name: knn_graph(as_space(x, "euclidean"), 15) for name, x in spoiled.items()}
+    engine = get_engine("numba")
+    prepared = prepare(Views(spoiled), ("euclidean",) * len(spoiled), "none", engine=engine)
+    graphs = {
+        name: view_graph(i, prepared, 15, "exact", engine=engine) for i, name in enumerate(prepared.names)
+    }
     fusion = fuse_graphs(graphs, kind="similarity")
     without, with_labels = sample_conflicts(fusion), sample_conflicts(fusion, labels=y)
     for found in (without, with_labels):
@@ -221,7 +226,7 @@ def test_what_cannot_be_inspected():
         sample_conflicts(fitted(planted(0.0, 0, n=100).views, 5), labels=[0, 1])
 
 
-def test_a_mixture_of_known_parts_is_told_apart():
+def test_a_mixture_of_known_parts_is_separated():
     """Two normal distributions, of which one is known: the share and the probabilities come out right."""
     rng = np.random.default_rng(0)
     n, share = 20_000, 0.2

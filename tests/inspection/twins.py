@@ -8,25 +8,25 @@ import numpy as np
 def two_step_votes(neighbors, members, shares):
     """For each sample, where walks of two steps end that do not return, shrunk like the library's."""
     n, k = neighbors.shape
-    friends = np.zeros((n, n))
+    links = np.zeros((n, n))
     for s in range(n):
         for t in neighbors[s]:
             if t != s:
-                friends[s, t] += 1
-                friends[t, s] += 1
+                links[s, t] += 1
+                links[t, s] += 1
     result = np.empty((n, members.shape[1]))
     for s in range(n):
         ends = np.zeros(n)
-        for t in np.flatnonzero(friends[s]):
-            for u in np.flatnonzero(friends[t]):
-                ends[u] += friends[s, t] / friends[s].sum() * friends[t, u] / friends[t].sum()
+        for t in np.flatnonzero(links[s]):
+            for u in np.flatnonzero(links[t]):
+                ends[u] += links[s, t] / links[s].sum() * links[t, u] / links[t].sum()
         ends[s] = 0
         if ends.sum() == 0:
             result[s] = shares
         else:
             votes = ends @ members / ends.sum()
-            told = min(friends[s].sum(), 2 * k)
-            result[s] = (told * votes + shares) / (told + 1)
+            named = min(links[s].sum(), 2 * k)
+            result[s] = (named * votes + shares) / (named + 1)
     return result
 
 
@@ -47,9 +47,9 @@ def shared_neighbors(lists, i, others, rows, places):
 
 def odd_one_out(opinions):
     """For one pair: the largest distance of an opinion from the mean of the others, and whose it is."""
-    told = [i for i in range(len(opinions)) if not np.isnan(opinions[i])]
-    if len(told) < 2:
+    known = [i for i in range(len(opinions)) if not np.isnan(opinions[i])]
+    if len(known) < 2:
         return np.nan, None
-    far = {i: abs(opinions[i] - np.mean([opinions[j] for j in told if j != i])) for i in told}
+    far = {i: abs(opinions[i] - np.mean([opinions[j] for j in known if j != i])) for i in known}
     worst = max(far, key=far.get)
     return far[worst], worst

@@ -101,7 +101,7 @@ def test_every_piece_is_done_once(tmp_path, n_jobs):
     store, states = Store(tmp_path, {}), []
     store.put(numbers(1)[0], "done before")
     with running.Workers(n_jobs) as workers:
-        running.run([*numbers(5), *numbers(5)], store, double, workers=workers, told=states.append)
+        running.run([*numbers(5), *numbers(5)], store, double, workers=workers, watch=states.append)
         running.run(numbers(5), store, fail, workers=workers)  # nothing is left to do
     assert [store.get(work) for work in numbers(5)] == ["done before", 2, 4, 6, 8]
     states = [state for state in states if state.total == 4]

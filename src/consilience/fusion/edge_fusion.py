@@ -145,7 +145,7 @@ class EdgeFusion(ABC):  # noqa: B024 - one of two methods is implemented, so nei
         judged = engine.judged(edges)
         comparable = engine.divide(weights, self.units(weights, judged, engine))
         on_edges = None if trust is None else engine.trust_on_edges(edges, trust, comparable)
-        learned = _Combined(self, view_weights)
+        learned = LearnedCombination(self, view_weights)
         expected = None
         if impute and judged is not None:
             expected = engine.expected_average(comparable, judged, view_weights, on_edges)
@@ -165,8 +165,9 @@ class EdgeFusion(ABC):  # noqa: B024 - one of two methods is implemented, so nei
         raise NotImplementedError(f"{type(self).__name__} implements neither `fuse` nor `combine`.")
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
-class _Combined(Learned):
+class LearnedCombination(Learned):
     """A fusion that treats each edge by itself, on arrays."""
 
     fusion: EdgeFusion

@@ -1,11 +1,11 @@
 """Clusterers: SGF and DGF, the average of graphs, and the systems they are compared with."""
 
-from .base import MultiviewClusterer
+from .base import MultiviewClusterer, Settings, cluster_graph
 from .estimator import estimator
 from .fitted import ViewTable
 from .fusion import PAPER, AverageGraph, DistanceGraphFusion, GraphFusion, SimilarityGraphFusion
-from .given import SharedViews
-from .registry import systems
+from .given import GivenViews, SharedViews
+from .registry import register_system, systems
 from .systems import (
     AASC,
     AWP,
@@ -20,7 +20,8 @@ from .systems import (
     SimilarityGraphFusion2019,
     SingleViewSpectral,
 )
-from .systems.view_graphs import knn_graphs
+from .systems.labelling import label_rows
+from .systems.view_graphs import knn_graphs, view_graph
 
 __all__ = [
     "AASC",
@@ -36,14 +37,20 @@ __all__ = [
     "ConcatenatedSpectral",
     "DistanceGraphFusion",
     "DistanceGraphFusion2019",
+    "GivenViews",
     "GraphFusion",
     "MultiviewClusterer",
+    "Settings",
     "SharedViews",
     "SimilarityGraphFusion",
     "SimilarityGraphFusion2019",
     "SingleViewSpectral",
     "ViewTable",
+    "cluster_graph",
     "estimator",
     "knn_graphs",
+    "label_rows",
+    "register_system",
     "systems",
+    "view_graph",
 ]

@@ -19,6 +19,8 @@ from .systems import (
     SingleViewSpectral,
 )
 
+_REGISTERED: dict[str, type[MultiviewClusterer]] = {}
+
 
 def systems() -> dict[str, type[MultiviewClusterer]]:
     """Return every system under the short name that papers use, in the order in which tables show them.
@@ -48,4 +50,35 @@ def systems() -> dict[str, type[MultiviewClusterer]]:
         "DGF-0": DistanceGraphFusion2019,
         "SGF": SimilarityGraphFusion,
         "DGF": DistanceGraphFusion,
+        **_REGISTERED,
     }
+
+
+def register_system(name: str, system: type[MultiviewClusterer]) -> None:
+    """Add a system of your own to `systems`: ``compare_systems`` runs it, and its models can be saved.
+
+    Parameters
+    ----------
+    name : str
+        A short name that no other system has.
+    system : class
+        A subclass of `MultiviewClusterer`, whose own name no other system has.
+
+    Examples
+    --------
+    >>> from consilience.models import AverageGraph, estimator
+    >>> @estimator
+    ... class Mine(AverageGraph):
+    ...     "A system of my own."
+    >>> register_system("Mine", Mine)
+    >>> systems()["Mine"] is Mine
+    True
+    >>> del _REGISTERED["Mine"]
+    """
+    if not (isinstance(system, type) and issubclass(system, MultiviewClusterer)):
+        raise ValueError(f"A system is a subclass of MultiviewClusterer, got {system!r}.")
+    others = {key: cls for key, cls in systems().items() if _REGISTERED.get(key) is not system}
+    for key, cls in others.items():
+        if name.casefold() == key.casefold() or system.__name__ == cls.__name__:
+            raise ValueError(f"There is a system {key!r} ({cls.__name__}) already; choose another name.")
+    _REGISTERED[name] = system

@@ -27,8 +27,8 @@ def save(model: MultiviewClusterer, path: str | os.PathLike[str], *, force: bool
     name = type(model).__name__
     if _classes().get(name) is not type(model):
         raise ValueError(
-            f"{name} is not one of the systems of consilience, whose classes are all that a model file may "
-            "name; pickle it instead."
+            f"{name} is not one of the systems that are known, whose classes are all that a model file may "
+            "name; make it known with consilience.models.register_system, or pickle it."
         )
     check_is_fitted(model)
     target = checked_path(path, force, "fit.consilience")
