@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 
-.PHONY: demo docs test test-all lint extras browser oldest bench gate scores quality clean
+.PHONY: demo docs test test-all lint studies extras browser oldest bench gate scores quality clean
 
 # Six real views of handwritten digits, fused, in a minute or two from nothing.
 demo: $(VENV)/.core
@@ -13,11 +13,11 @@ demo: $(VENV)/.core
 
 # Two processes, each with a file of tests at a time; what looks at the clock runs alone.
 PYTEST = -m pytest --numprocesses 2 --dist loadfile
-TIMED = tests/inspection/test_cost.py tests/test_threads.py
+TIMED = tests/inspection/test_cost.py tests/engines/test_threads.py
 NOT_TIMED = $(TIMED:%=--ignore %)
 
-# Long studies of scores, on data that a stranger does not have.
-STUDIES = tests/test_paper_grid.py tests/test_comparison_scores.py
+# A long study of scores, on data that a stranger does not have.
+STUDIES = tests/test_paper_grid.py
 
 # The core, as a stranger would install it, and its tests.
 test: $(VENV)/.test
@@ -26,7 +26,7 @@ test: $(VENV)/.test
 
 # Everything: what `test` runs, then lint and types, what needs extras, pages in a browser, docs, demo, the oldest
 # versions promised.
-test-all: test lint extras browser docs demo oldest
+test-all: test lint studies extras browser docs demo oldest
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
@@ -34,9 +34,13 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The studies themselves: that they run, and their scores next to the authors' programs.
+studies: $(VENV)/.test
+	$(BIN)/python $(PYTEST) benchmarks/tests
+
 # Pages of the documentation that ran without extras need not run again.
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python $(PYTEST) -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/test_views.py tests/test_graph_views.py tests/cluster/test_labelling.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
+	$(BIN)/python $(PYTEST) -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/views tests/io tests/stages/test_label.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
