@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from consilience import DistanceGraphFusion, SimilarityGraphFusion, make_multiview
+from consilience import DistanceGraphFusion, LeidenLabels, SimilarityGraphFusion, make_multiview
 from consilience.cli import build_parser, main
-from consilience.metrics import accuracy, nmi
-from consilience.versions import versions
+from consilience.metrics import clustering_accuracy, nmi
+from consilience.run.versions import versions
 
 FILES = {"labels.csv", "view_weights.csv", "conflicts.csv", "graph.npz", "summary.json", "report.html"}
 
@@ -69,7 +69,7 @@ def test_cluster_writes_what_python_gives(sample, capsys):
     np.testing.assert_array_equal([int(row["label"]) for row in rows], model.labels_)
     summary = json.loads(Path("r/summary.json").read_text())
     assert summary["scores"]["NMI"] == pytest.approx(nmi(sample.y, model.labels_))
-    assert f"ACC {100 * accuracy(sample.y, model.labels_):.2f} %" in out
+    assert f"ACC {100 * clustering_accuracy(sample.y, model.labels_):.2f} %" in out
     weights = read_csv("r/view_weights.csv")
     contributions = [float(row["contribution"]) for row in weights]
     np.testing.assert_allclose(contributions, model.view_contributions_)
@@ -80,10 +80,10 @@ def test_cluster_writes_what_python_gives(sample, capsys):
 def test_cluster_options_reach_the_model(sample, capsys):
     words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--method", "sgf", "--neighbors", 7]
     assert run(*words, "--metric", "cosine,manhattan", "--seed", 5, "--id-column", "patient", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["method"] == "SimilarityGraphFusion" and told["resolved"]["n_neighbors"] == 7
-    assert told["resolved"]["metrics"] == ["cosine", "manhattan"]
-    assert told["parameters"]["random_state"] == 5 and told["scores"] is None
+    said = json.loads(capsys.readouterr().out)
+    assert said["method"] == "SimilarityGraphFusion" and said["resolved"]["n_neighbors"] == 7
+    assert said["resolved"]["metrics"] == ["cosine", "manhattan"]
+    assert said["parameters"]["random_state"] == 5 and said["scores"] is None
     model = SimilarityGraphFusion(n_clusters=3, n_neighbors=7, metric=["cosine", "manhattan"], random_state=5)
     np.testing.assert_array_equal(
         [int(row["label"]) for row in read_csv("consilience-result/labels.csv")],
@@ -96,24 +96,36 @@ def test_the_number_of_clusters_is_chosen_and_said(sample, capsys):
     assert run(*words) == 0
     out = capsys.readouterr().out
     summary = json.loads(Path("r/summary.json").read_text())
-    told = summary["cluster_selection"]
-    assert summary["n_clusters"] == told["chosen"] == 3
-    assert told["reason"].startswith("3 clusters: ") and told["reason"] in out
-    assert told["n_clusters"] == list(range(2, 21)) and np.argmax(told["scores"]) == 1
+    said = summary["cluster_selection"]
+    assert summary["n_clusters"] == said["chosen"] == 3
+    assert said["reason"].startswith("3 clusters: ") and said["reason"] in out
+    assert said["n_clusters"] == list(range(2, 21)) and np.argmax(said["scores"]) == 1
     assert summary["parameters"]["n_clusters"] == "auto"
     assert "How many clusters?" in Path("r/report.html").read_text()
     assert run("report", "view_0.csv", "view_1.csv", "--clusters", "auto", "--no-fusion-help") == 0
-    assert told["reason"] in capsys.readouterr().out
+    assert said["reason"] in capsys.readouterr().out
 
 
 def test_labels_can_be_read_off_in_other_ways(sample, capsys):
     words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--json"]
-    assert run(*words, "--assign-labels", "cluster_qr", "--resolution", 2) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["parameters"]["assign_labels"] == "cluster_qr" and told["parameters"]["resolution"] == 2
-    assert told["cluster_selection"] is None
+    assert run(*words, "--assign-labels", "cluster_qr") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["parameters"]["assign_labels"] == "cluster_qr"
+    assert said["cluster_selection"] is None
     labels = DistanceGraphFusion(n_clusters=3, assign_labels="cluster_qr").fit(sample.views).labels_
-    assert told["cluster_sizes"] == np.bincount(labels).tolist()
+    assert said["cluster_sizes"] == np.bincount(labels).tolist()
+
+
+def test_the_resolution_is_that_of_leiden(sample, capsys):
+    pytest.importorskip("igraph", reason="Leiden needs igraph: pip install 'consilience[leiden]'")
+    words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--json", "--assign-labels", "leiden"]
+    assert run(*words, "--resolution", 2) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert "LeidenLabels" in str(said["parameters"]["assign_labels"])
+    assert "2.0" in str(said["parameters"]["assign_labels"])
+    labels = LeidenLabels(resolution=2.0)
+    model = DistanceGraphFusion(n_clusters=3, assign_labels=labels, random_state=0).fit(sample.views)
+    assert said["cluster_sizes"] == np.bincount(model.labels_).tolist()
 
 
 def test_an_existing_folder_is_kept_unless_forced(sample, capsys):
@@ -145,10 +157,11 @@ BAD = [
     (["cluster", "view_0.csv", "--clusters", "three"], "invalid int value"),
     (["compare", "view_0.csv", "--clusters", "auto"], "invalid int value"),
     (["cluster", "view_0.csv"], "--clusters"),
-    (["cluster", "view_0.csv", "--clusters", "0"], "n_clusters must be a positive integer"),
+    (["cluster", "view_0.csv", "--clusters", "0"], "--clusters must be a positive integer"),
     (["cluster", "view_0.csv", "--clusters", "91"], "fewer samples"),
     (["cluster", "view_0.csv", "--clusters", "3", "--metric", "euclidian"], "Unknown metric 'euclidian'"),
     (["cluster", "view_0.csv", "--clusters", "3", "--metric", "cosine,cosine"], "got 2 names"),
+    (["cluster", "view_0.csv", "--clusters", "3", "--resolution", "2"], "--resolution has no effect with"),
     (["cluster", "view_0.csv", "--clusters", "3", "--id-column", "nobody"], "nobody"),
     (["cluster", "view_0.csv", "--clusters", "3", "--labels", "none.csv"], "none.csv"),
     (["cluster", "view_0.csv", "--clusters", "3", "--out", "no/such/folder"], "does not exist"),
@@ -220,7 +233,7 @@ def test_the_demo_says_nothing_that_its_files_do_not(here, capsys):
     for system in summary["systems"]:
         labels = [row[f"{system['condition']}: {system['system']}"] for row in rows]
         assert system["NMI"] == pytest.approx(nmi(truth, labels))
-        assert system["ACC"] == pytest.approx(accuracy(truth, labels))
+        assert system["ACC"] == pytest.approx(clustering_accuracy(truth, labels))
         assert f"{system['NMI']:.3f}" in out
     alone = [
         s["NMI"] for s in summary["systems"] if s["system"].endswith("alone") and s["condition"] == "clean"
@@ -312,12 +325,12 @@ def test_real_files_give_the_scores_that_python_gives(dataset, here, capsys, nam
     file = next(path for path in (folder / f"{name}.mat", folder / f"{name}.npz") if path.exists())
     words = ["cluster", file, "--clusters", n_clusters, "--metric", metric, "--neighbors", 10]
     assert run(*words, "--labels", file, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    said = json.loads(capsys.readouterr().out)
     model = DistanceGraphFusion(n_clusters=n_clusters, n_neighbors=10, metric=metric, random_state=0).fit(
         views
     )
-    assert told["scores"]["NMI"] == pytest.approx(nmi(y, model.labels_))
-    assert told["scores"]["ACC"] == pytest.approx(accuracy(y, model.labels_))
+    assert said["scores"]["NMI"] == pytest.approx(nmi(y, model.labels_))
+    assert said["scores"]["ACC"] == pytest.approx(clustering_accuracy(y, model.labels_))
 
 
 def test_weighing_and_scaling_can_be_turned_off(here, capsys):
@@ -329,11 +342,11 @@ def test_weighing_and_scaling_can_be_turned_off(here, capsys):
     np.savetxt("noise.csv", rng.normal(size=(40, 3)), delimiter=",")
     words = ["cluster", "a.csv", "b.csv", "noise.csv", "--clusters", 2, "--neighbors", 10, "--force"]
     assert run(*words) == 0
-    told = capsys.readouterr()
-    assert "left out" in told.out and "--view-weights uniform keeps it" in told.err
+    said = capsys.readouterr()
+    assert "left out" in said.out and "--view-weights uniform keeps it" in said.err
     assert run(*words, "--view-weights", "uniform", "--row-weights", "uniform", "--scale", "none") == 0
-    told = capsys.readouterr()
-    assert "left out" not in told.out + told.err
+    said = capsys.readouterr()
+    assert "left out" not in said.out + said.err
     summary = json.loads(Path("consilience-result/summary.json").read_text())
     assert [row["weight"] for row in summary["views"]] == [1, 1, 1]
     assert summary["parameters"]["scale"] == "none"
@@ -403,5 +416,5 @@ def test_matlab_files_with_all_views(here, capsys):
     cells[0, :] = list(made.views.values())
     io.savemat("set.mat", {"fea": cells, "gt": made.y[:, None] + 1})
     assert run("cluster", "set.mat", "--clusters", 2, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["scores"]["ACC"] == 1.0 and len(told["views"]) == 3
+    said = json.loads(capsys.readouterr().out)
+    assert said["scores"]["ACC"] == 1.0 and len(said["views"]) == 3

@@ -1,7 +1,8 @@
 """Every Python block of the README and of the documentation runs, and the documentation builds.
 
-The ```python blocks of a page run in order in one namespace, in an empty folder, with warnings as errors.
-Blocks of doctest form (`>>>`) must also print what they say. Two HTML comments, invisible to readers, help:
+The ```python blocks of a page run in order in one module, in an empty folder, with warnings as errors.
+Systems, formats of files and stored classes that a page registers are gone after it. Blocks of doctest form
+(`>>>`) must also print what they say. Two HTML comments, invisible to readers, help:
 
 - `<!-- warns -->` before a block: it must warn;
 - `<!-- setup: code -->`: code that runs at this place without being shown.
@@ -12,12 +13,18 @@ import importlib.util
 import re
 import subprocess
 import sys
+import types
 import warnings
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from consilience.io import stored
+from consilience.io.readers import formats, reader
+from consilience.models import registry
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -75,14 +82,38 @@ def run(step, name, namespace):
     assert caught is None or caught, f"{name}, line {step.line + 1}: this block is said to warn; it does not."
 
 
+def test_pages_of_all_folders_are_found():
+    found = {page.relative_to(ROOT).as_posix() for page in pages()}
+    assert {"README.md", "docs/index.md", "docs/guide/index.md", "docs/extend/index.md"} <= found
+    assert not any("/_" in name for name in found)
+
+
 def with_blocks():
     return [page for page in pages() if steps(read(page))]
 
 
+@pytest.fixture
+def namespace(monkeypatch):
+    """Return the names of a new module: classes defined in a page can be found by pickle, as in a script."""
+    module = types.ModuleType("page")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return vars(module)
+
+
+@pytest.fixture
+def registries():
+    """Let a page register what it likes, until it ends."""
+    all_of_them = (registry._REGISTERED, stored.REGISTRY, formats.KINDS, formats.PACKED, reader._ARRAYS)
+    before = [copy(one) for one in all_of_them]
+    yield
+    for one, content in zip(all_of_them, before, strict=True):
+        one.clear()
+        one.update(content)
+
+
 @pytest.mark.parametrize("page", with_blocks(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
+def test_the_blocks_of_a_page_run(page, namespace, registries, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "page"}
     with np.printoptions():
         for step in steps(read(page)):
             run(step, str(page.relative_to(ROOT)), namespace)

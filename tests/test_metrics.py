@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from consilience import metrics
-from consilience.metrics import accuracy, ari, nmi, purity
+from consilience.metrics import ari, clustering_accuracy, nmi, purity
 
-METRICS = [accuracy, nmi, ari, purity]
-NORMALIZATIONS = ["max", "arithmetic", "geometric", "min"]
+METRICS = [clustering_accuracy, nmi, ari, purity]
+AVERAGE_METHODS = ["max", "arithmetic", "geometric", "min"]
 
 
 @st.composite
@@ -44,7 +44,7 @@ HAND_PRED = [0, 0, 0, 1, 1, 1, 2, 2, 1, 1]
 
 
 def test_by_hand():
-    assert accuracy(HAND_TRUE, HAND_PRED) == pytest.approx(0.7)
+    assert clustering_accuracy(HAND_TRUE, HAND_PRED) == pytest.approx(0.7)
     assert purity(HAND_TRUE, HAND_PRED) == pytest.approx(0.7)
     # Pairs together, of 45: 3 + 1 + 1 + 1 = 6 in both, 6 + 6 + 1 = 13 by class, 3 + 10 + 1 = 14 by cluster.
     expected = 13 * 14 / 45
@@ -54,7 +54,7 @@ def test_by_hand():
 def test_nmi_by_hand():
     # Four clusters of one sample against two classes of two: I = log 2, H(y) = log 2, H(clusters) = 2 log 2.
     y, clusters = [0, 0, 1, 1], [0, 1, 2, 3]
-    values = {name: nmi(y, clusters, normalization=name) for name in NORMALIZATIONS}
+    values = {name: nmi(y, clusters, average_method=name) for name in AVERAGE_METHODS}
     expected = {"max": 1 / 2, "arithmetic": 2 / 3, "geometric": 1 / np.sqrt(2), "min": 1.0}
     assert values == pytest.approx(expected)
     assert nmi(y, clusters) == values["max"]
@@ -62,7 +62,7 @@ def test_nmi_by_hand():
 
 def test_accuracy_is_one_to_one_and_purity_is_not():
     y, clusters = [0, 0, 0, 0], [0, 0, 1, 1]
-    assert accuracy(y, clusters) == 0.5
+    assert clustering_accuracy(y, clusters) == 0.5
     assert purity(y, clusters) == 1.0
     assert purity(clusters, y) == 0.5
 
@@ -70,7 +70,7 @@ def test_accuracy_is_one_to_one_and_purity_is_not():
 def test_greedy_matching_would_be_wrong():
     # Table [[3, 2], [2, 0]]: taking the largest cell first gives 3, the best matching gives 4.
     y, clusters = [0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0, 0]
-    assert accuracy(y, clusters) == pytest.approx(4 / 7)
+    assert clustering_accuracy(y, clusters) == pytest.approx(4 / 7)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -79,25 +79,25 @@ def test_one_sample_and_one_label(metric):
     assert metric([7, 7, 7], ["a", "a", "a"]) == 1.0
 
 
-@pytest.mark.parametrize("normalization", NORMALIZATIONS)
-def test_nmi_of_a_single_label_against_several_is_zero(normalization):
-    assert nmi([0, 0, 0], [0, 1, 2], normalization=normalization) == 0.0
-    assert nmi([0, 1, 2], [0, 0, 0], normalization=normalization) == 0.0
+@pytest.mark.parametrize("average_method", AVERAGE_METHODS)
+def test_nmi_of_a_single_label_against_several_is_zero(average_method):
+    assert nmi([0, 0, 0], [0, 1, 2], average_method=average_method) == 0.0
+    assert nmi([0, 1, 2], [0, 0, 0], average_method=average_method) == 0.0
 
 
 @settings(deadline=None)
 @given(labellings(max_label=3, max_size=12))
 def test_accuracy_equals_brute_force(pair):
-    assert accuracy(*pair) == pytest.approx(brute_force_accuracy(*pair))
+    assert clustering_accuracy(*pair) == pytest.approx(brute_force_accuracy(*pair))
 
 
 @settings(deadline=None)
 @given(labellings())
 def test_equals_scikit_learn(pair):
     assert ari(*pair) == pytest.approx(adjusted_rand_score(*pair))
-    for name in NORMALIZATIONS:
+    for name in AVERAGE_METHODS:
         reference = normalized_mutual_info_score(*pair, average_method=name)
-        assert nmi(*pair, normalization=name) == pytest.approx(reference, abs=1e-12)
+        assert nmi(*pair, average_method=name) == pytest.approx(reference, abs=1e-12)
 
 
 @settings(deadline=None)
@@ -121,9 +121,9 @@ def test_order_of_samples_changes_nothing(pair, random):
 @settings(deadline=None)
 @given(labellings())
 def test_bounds(pair):
-    assert 0 < accuracy(*pair) <= purity(*pair) <= 1
+    assert 0 < clustering_accuracy(*pair) <= purity(*pair) <= 1
     assert -0.5 - 1e-12 <= ari(*pair) <= 1
-    values = [nmi(*pair, normalization=name) for name in NORMALIZATIONS]
+    values = [nmi(*pair, average_method=name) for name in AVERAGE_METHODS]
     assert all(0 <= value <= 1 for value in values)
     larger, arithmetic, geometric, smaller = values
     assert larger <= arithmetic + 1e-12 <= geometric + 2e-12 <= smaller + 3e-12
@@ -132,7 +132,7 @@ def test_bounds(pair):
 @settings(deadline=None)
 @given(labellings())
 def test_symmetry(pair):
-    for metric in (accuracy, nmi, ari):
+    for metric in (clustering_accuracy, nmi, ari):
         assert metric(*pair) == pytest.approx(metric(*reversed(pair)))
 
 
@@ -170,7 +170,7 @@ def test_any_labels(metric, labels):
 
 
 def test_boolean_labels():
-    assert accuracy([True, False, False], [0, 1, 1]) == 1.0
+    assert clustering_accuracy([True, False, False], [0, 1, 1]) == 1.0
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -204,14 +204,14 @@ def test_bad_labels(metric, bad, message):
 
 def test_message_names_the_argument():
     with pytest.raises(ValueError, match="y_pred must not hold missing"):
-        accuracy([0, 1], [0, np.nan])
+        clustering_accuracy([0, 1], [0, np.nan])
     with pytest.raises(ValueError, match="y_true must be one-dimensional"):
-        accuracy([[0, 1]], [0, 1])
+        clustering_accuracy([[0, 1]], [0, 1])
 
 
-def test_unknown_normalization():
-    with pytest.raises(ValueError, match=r"normalization must be one of .* got 'mean'"):
-        nmi([0, 1], [0, 1], normalization="mean")
+def test_unknown_average_method():
+    with pytest.raises(ValueError, match=r"average_method must be one of .* got 'mean'"):
+        nmi([0, 1], [0, 1], average_method="mean")
 
 
 def test_input_is_not_changed_and_result_is_a_float():
@@ -224,12 +224,12 @@ def test_input_is_not_changed_and_result_is_a_float():
 def test_many_labels_on_one_side():
     n = 100_000
     y, own = np.arange(n) % 10, np.arange(n)
-    assert accuracy(y, own) == pytest.approx(10 / n)
+    assert clustering_accuracy(y, own) == pytest.approx(10 / n)
     assert purity(y, own) == 1.0
     assert purity(own, own) == 1.0
 
 
 def test_every_function_is_exported_with_an_example():
-    assert set(metrics.__all__) == {"accuracy", "nmi", "ari", "purity", "scores"}
+    assert set(metrics.__all__) == {"clustering_accuracy", "nmi", "ari", "purity", "scores"}
     for metric in map(metrics.__dict__.get, metrics.__all__):
         assert ">>> " in inspect.getdoc(metric)

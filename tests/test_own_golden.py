@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from consilience import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from consilience import PAPER, DistanceGraphFusion, KMeansLabels, SimilarityGraphFusion
+from consilience.engines import engine_names
 
 FOLDER = Path(__file__).with_name("golden")
 FILES = sorted(path.stem for path in FOLDER.glob("*.npz"))
@@ -26,14 +27,14 @@ def test_there_are_eight_files():
 
 
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("engine", engine_names())
 @pytest.mark.filterwarnings("ignore:The graph has .* connected components")
-def test_the_pipeline_gives_the_golden_numbers(script, file, backend):
+def test_the_pipeline_gives_the_golden_numbers(script, file, engine):
     stored = np.load(FOLDER / f"{file}.npz", allow_pickle=False)
     name, method, _ = file.split("_")
     views, n_clusters = script.sources()[name]
     beta, gamma = stored["beta_gamma"]
-    paper = {**PAPER, "n_init": 1, "backend": backend}
+    paper = {**PAPER, "assign_labels": KMeansLabels(n_init=1), "engine": engine}
     model = METHODS[method](
         n_clusters=n_clusters + 2, n_neighbors=6, metric="euclidean", beta=beta, gamma=gamma, random_state=0,
         **paper,

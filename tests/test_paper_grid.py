@@ -1,4 +1,4 @@
-"""The grid of beta and gamma as `consilience reproduce` runs it, beside the authors' program and paper."""
+"""The grid of beta and gamma that `consilience reproduce` runs, next to the authors' program and paper."""
 
 import csv
 import os

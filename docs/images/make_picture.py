@@ -31,8 +31,8 @@ def main(source):
     )
     right.set_xlim(0, 0.5)
     right.set_title("Reliability of each view (DGF leaves out the one at 0)", fontsize=10)
-    handles, told = right.get_legend_handles_labels()
-    figure.legend(handles, told, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    handles, names = right.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     figure.savefig(Path(__file__).with_name("digits.png"), dpi=150)
 
 

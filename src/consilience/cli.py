@@ -227,6 +227,9 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
             help=f"what each {whose} counts: agreement (default), uniform",
         )
     cluster.add_argument(
+        "--max-clusters", type=int, metavar="C", help="the most that --clusters auto considers (default: 20)"
+    )
+    cluster.add_argument(
         "--assign-labels",
         choices=["kmeans", "cluster_qr", "leiden"],
         default="kmeans",

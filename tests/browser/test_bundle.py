@@ -8,7 +8,7 @@ import pytest
 
 import consilience
 
-ASSETS = Path(consilience.__file__).parent / "inspection" / "report" / "assets"
+ASSETS = Path(consilience.__file__).parent / "pages" / "assets"
 BUNDLE = ASSETS / "echarts.min.js"
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>charts</title>

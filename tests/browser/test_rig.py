@@ -86,7 +86,7 @@ def test_a_page_that_does_wrong_fails_its_test(wrongs, name):
     assert re.search(WRONGS[name][1], section[1]), section[1]
 
 
-def test_a_good_page_passes_beside_them(wrongs):
+def test_a_good_page_passes_next_to_them(wrongs):
     assert "good" in parts(wrongs, "PASSED"), wrongs
     assert set(parts(wrongs, "ERROR")) == set(WRONGS)
 

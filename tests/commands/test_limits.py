@@ -1,12 +1,14 @@
 """`--max-memory` and `--checkpoint`: what the command refuses, and where it goes on."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 from consilience import make_multiview
 from consilience.cli import main
-from consilience.cluster.progress import Progress
-from consilience.config import get_config
+from consilience.run.config import get_config
+from consilience.run.progress import Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
 
@@ -25,9 +27,9 @@ def test_what_needs_more_than_is_allowed_is_refused_in_one_line(command, files, 
     for file in files:
         np.save(file, np.random.default_rng(0).normal(size=(5000, 4)))
     assert main([command, *files, "--clusters", "3", "--neighbors", "20", "--max-memory", "330 MiB"]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "more than the limit of 330 MiB" in told
-    assert "--neighbors" in told and "n_neighbors" not in told
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "more than the limit of 330 MiB" in said
+    assert "--neighbors" in said and "n_neighbors" not in said
 
 
 @pytest.mark.parametrize("command", ["cluster", "report", "compare"])
@@ -41,8 +43,8 @@ def test_what_needs_less_runs(command, files, capsys):
 def test_a_comparison_says_which_system_needs_too_much(files, capsys):
     options = ["--systems", "coreg,snf,sgf", "--resamples", "0", "--max-memory", "100kB"]
     assert main(["compare", *files, "--clusters", "3", *options]) == 0
-    told = capsys.readouterr()
-    assert "SNF" in told.out and "more than the limit of 97.7 KiB" in told.out + told.err
+    said = capsys.readouterr()
+    assert "SNF" in said.out and "more than the limit of 97.7 KiB" in said.out + said.err
 
 
 @pytest.mark.parametrize("bad", ["lots", "0", "-3GB"])
@@ -50,37 +52,36 @@ def test_what_is_no_amount_of_memory(bad, files, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["cluster", *files, "--clusters", "3", f"--max-memory={bad}"])
     assert stop.value.code == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "--max-memory" in told and repr(bad) in told
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "--max-memory" in said and repr(bad) in said
 
 
 def test_stopped_the_same_command_goes_on(files, tmp_path, monkeypatch, capsys):
     command = ["cluster", *files, "--clusters", "3", "--json"]
     assert main([*command, "--out", "through"]) == 0
-    plain, ran = Progress.run, []
+    plain, ran = Progress.stage, []
 
-    def run(progress, name, work, *args, **kwargs):
-        def watched():
-            ran.append(name)
-            if stop and name == "spectral":
+    @contextmanager
+    def stage(progress, name, detail=""):
+        ran.append(name)
+        with plain(progress, name, detail):
+            if stop and name == "embed":
                 raise KeyboardInterrupt
-            return work()
+            yield
 
-        return plain(progress, name, watched, *args, **kwargs)
-
-    monkeypatch.setattr(Progress, "run", run)
+    monkeypatch.setattr(Progress, "stage", stage)
     stop = True
     assert main([*command, "--out", "killed", "--checkpoint", "kept"]) == 130
     assert "stopped" in capsys.readouterr().err and list((tmp_path / "kept").iterdir())
     stop = False
     ran.clear()
     assert main([*command, "--out", "killed", "--checkpoint", "kept"]) == 0
-    assert ran == ["spectral", "labels"]
+    assert ran == ["prepare", "embed", "label"]
     assert (tmp_path / "killed/labels.csv").read_bytes() == (tmp_path / "through/labels.csv").read_bytes()
     assert list((tmp_path / "kept").iterdir()) == []
 
 
 def test_a_file_is_no_folder_for_checkpoints(files, capsys):
     assert main(["cluster", *files, "--clusters", "3", "--checkpoint", files[0]]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "it is a file" in told
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "it is a file" in said

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, make_multiview
 from consilience.cli import main
-from consilience.cluster import AverageGraph
 from consilience.inspection import does_fusion_help
+from consilience.models import AverageGraph
 
 
 @pytest.fixture
@@ -49,15 +49,15 @@ def test_the_page_of_the_command(made, capsys):
     assert "The page is report.html." in out and "200 samples in 3 clusters" in out
     assert "My &lt;b&gt;study&lt;/b&gt;" in page and "<b>study" not in page
     assert "consilience report view_0.csv view_1.csv view_2.csv --clusters 3" in page
-    told = does_fusion_help(made.views, 3, random_state=0).sentence
-    assert told in out and told.replace("'", "&#x27;") in page
+    said = does_fusion_help(made.views, 3, random_state=0).sentence
+    assert said in out and said.replace("'", "&#x27;") in page
 
 
 def test_what_is_printed_for_machines(made, capsys):
     assert run("report", *FILES, "--clusters", 3, "--json", "--fdr", 0.2, "--out", "p.html") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["fusion_help"]["verdict"] in ("yes", "no", "unclear")
-    assert told["false_discovery_rate"] == 0.2 and len(told["views"]) == 3
+    said = json.loads(capsys.readouterr().out)
+    assert said["fusion_help"]["verdict"] in ("yes", "no", "unclear")
+    assert said["false_discovery_rate"] == 0.2 and len(said["views"]) == 3
     assert run("report", *FILES, "--clusters", 3, "--json", "--no-fusion-help", "--out", "q.html") == 0
     assert json.loads(capsys.readouterr().out)["fusion_help"] is None
 
@@ -94,7 +94,7 @@ def test_a_page_is_written_even_if_nothing_can_be_said_of_fusing(made, capsys):
     with Path("flat.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "f"], *([f"s{i}", 1] for i in range(200))])
     assert run("report", "view_1.csv", "flat.csv", "--clusters", 3, "--out", "p.html") == 0
-    assert "cannot be told" in capsys.readouterr().out
+    assert "Nobody can say whether fusing helps" in capsys.readouterr().out
     assert "no two views" in Path("p.html").read_text()
 
 
@@ -133,4 +133,7 @@ def test_what_a_model_says_when_it_cannot(made, tmp_path):
     assert (tmp_path / "there.html").read_text() == "mine"
     assert not list(tmp_path.glob("*.part")) and not list(tmp_path.glob(".*"))
     assert not (tmp_path / "r.html").exists()
-    assert not hasattr(AverageGraph, "report")
+    average = AverageGraph(n_clusters=3, random_state=0).fit(made.views)
+    with pytest.raises(TypeError, match="Only a fitted SimilarityGraphFusion or DistanceGraphFusion"):
+        average.report(tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()

@@ -19,7 +19,14 @@ def random_problem(seed, v, n_edges, missing=False, dtype=np.float64):
         seen[:, 0] = True
     beta, gamma = 10 ** rng.uniform(-5, 5, size=2)
     view_weights = rng.uniform(0.3, 3, size=v)
-    return pose(weights.astype(dtype), beta=beta, gamma=gamma, view_weights=view_weights, seen=seen, engine=get_engine("numpy"))
+    return pose(
+        weights.astype(dtype),
+        beta=beta,
+        gamma=gamma,
+        view_weights=view_weights,
+        seen=seen,
+        engine=get_engine("numpy"),
+    )
 
 
 def doubted(problem, seed):

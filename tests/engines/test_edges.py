@@ -101,6 +101,8 @@ def test_an_edge_is_judged_by_the_views_that_have_seen_both_ends(engine, neighbo
     assert edges.seen.flags.c_contiguous
     for e, (i, j) in enumerate(pairs(edges)):
         np.testing.assert_array_equal(edges.seen[:, e], mask[i] & mask[j])
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("missing", [False, True])
 def test_threads_unite_the_same(n_threads, missing):
@@ -202,7 +204,9 @@ def test_all_edges_judged_is_the_same_as_no_mask(engine):
     squared = np.random.default_rng(2).random(20)
     everything = np.ones(20, dtype=bool)
     np.testing.assert_array_equal(standardize(engine, squared, everything), standardize(engine, squared))
-    np.testing.assert_array_equal(gaussian_similarity(engine, squared, everything), gaussian_similarity(engine, squared))
+    np.testing.assert_array_equal(
+        gaussian_similarity(engine, squared, everything), gaussian_similarity(engine, squared)
+    )
 
 
 @given(squared=distances.filter(uneven))

@@ -16,9 +16,6 @@ def test_rounding_does_not_choose_the_sign():
     np.testing.assert_array_equal(fix_signs(-mirrored), mirrored)
 
 
-
-
-
 def test_unit_rows():
     x = np.array([[3.0, -4.0], [0.0, 0.0], [1e-200, 0.0], [1e200, 1e200]])
     before = x.copy()

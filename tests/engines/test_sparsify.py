@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from consilience.engines import engine_names, get_engine, threads
 from consilience.graphs import EdgeSet, symmetrize
 
+
 @pytest.fixture(params=engine_names(), scope="module")
 def engine(request):
     return get_engine(request.param)

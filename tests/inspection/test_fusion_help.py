@@ -200,15 +200,14 @@ def test_matrices_between_samples():
     assert ari(found.labels[-1], plain.labels[-1]) > 0.99
 
 
-@pytest.mark.xfail(
-    strict=True, reason="contenders() no longer leaves out DGF where a view holds similarities"
-)
-def test_distances_are_not_fused_where_views_hold_similarities():
+def test_similarities_are_fused_by_both_models():
     sample = made(n_views=2, separation=4.0)
     similar = {name: np.exp(-(cdist(x, x) ** 2) / 20) for name, x in sample.views.items()}
     found = does_fusion_help(similar, 4, metric="precomputed_similarity", n_resamples=3, random_state=0)
-    assert found.names[-1] == "SGF"
-    assert "DGF" in found.skipped
+    assert found.names[-2:] == ("SGF", "DGF")
+    assert set(found.skipped) == {"concatenation"}
+    labels = DistanceGraphFusion(n_clusters=4, metric="precomputed_similarity", random_state=0).fit(similar).labels_
+    assert ari(found.labels[-1], labels) > 0.99
 
 
 def test_sparse_views():

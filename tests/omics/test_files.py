@@ -13,7 +13,7 @@ from scipy import sparse
 
 from consilience import omics
 from consilience.cli import main
-from consilience.datasets.reading import FileError, read_views
+from consilience.io.readers import FileError, read_views
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_views_of_files_are_those_of_the_objects(cells, one, h5mu, h5ad):
     assert found.labels.tolist() == one.obs["truth"].tolist()
 
 
-def test_one_file_per_modality_and_tables_beside_it(ad, one, h5ad, tmp_path):
+def test_one_file_per_modality_and_tables_next_to_it(ad, one, h5ad, tmp_path):
     other = ad.AnnData(one.X[::-1] * 2, obs=pd.DataFrame(index=one.obs_names[::-1]))
     other.write_h5ad(tmp_path / "other.h5ad")
     one.obsm["protein"].to_csv(tmp_path / "protein.csv", index_label="id")
@@ -72,9 +72,9 @@ def test_the_command_writes_the_result_back(mu, h5mu, cells, tmp_path, capsys):
     arguments = ["cluster", str(h5mu), "--clusters", "3", "--out", str(out)]
     arguments += ["--use-rep", "rna=X,atac=X", "--labels-key", "truth"]
     assert main(arguments) == 0
-    told = capsys.readouterr()
-    assert "summary.json, cells.h5mu" in told.out and "against the labels" in told.out
-    assert "pull_on_update" not in told.err and "Traceback" not in told.err
+    said = capsys.readouterr()
+    assert "summary.json, cells.h5mu" in said.out and "against the labels" in said.out
+    assert "pull_on_update" not in said.err and "Traceback" not in said.err
     assert h5mu.read_bytes() == before
     found = mu.read_h5mu(out / "cells.h5mu")
     with (out / "labels.csv").open() as file:
@@ -113,8 +113,8 @@ def test_the_command_on_an_anndata_and_without_writing_back(ad, h5ad, one, tmp_p
 def test_a_wrong_use_rep(h5mu, text, words, tmp_path, capsys):
     arguments = ["cluster", str(h5mu), "--clusters", "3", "--out", str(tmp_path / "out"), "--use-rep", text]
     assert main(arguments) == 2
-    told = capsys.readouterr().err
-    assert words in told and told.count("\n") == 1
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -124,11 +124,11 @@ def test_a_wrong_use_rep(h5mu, text, words, tmp_path, capsys):
 def refused(path, capsys, tmp_path):
     """Return the one line with which the command refuses a file."""
     assert main(["cluster", str(path), "--clusters", "3", "--out", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and told.err.count("\n") == 1, told
-    assert told.err.startswith(f"consilience: error: {path}"), told.err
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1, said
+    assert said.err.startswith(f"consilience: error: {path}"), said.err
     assert not (tmp_path / "out").exists()
-    return told.err
+    return said.err
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.999])
@@ -211,7 +211,7 @@ def row_beyond(h5py, file):
         (soft_link, "/uns/again is a link to something else"),
         (within_itself, "is met twice"),
         (kept_elsewhere, "/X is kept in another file"),
-        (too_large, "unpacks to 8.0 TiB, but max_bytes allows 8.0 GiB"),
+        (too_large, "unpacks to 8.0 TiB, but --max-bytes allows 8.0 GiB"),
     ],
 )
 def test_what_hdf5_could_be_made_to_do(h5ad, change, words, tmp_path, capsys):
@@ -247,7 +247,7 @@ def test_without_the_package(tmp_path, monkeypatch):
             read_views(tmp_path / name)
 
 
-def test_a_graph_beside_cells(mu, h5mu, cells, tmp_path):
+def test_a_graph_next_to_cells(mu, h5mu, cells, tmp_path):
     names = cells.obs_names.tolist()
     with (tmp_path / "known.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("source", "target"), *pairwise(names)])

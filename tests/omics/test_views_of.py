@@ -146,7 +146,7 @@ def test_a_part_of_the_cells(cells):
 def test_what_is_wrong_is_said(ad, mu, cells, one):
     for use_rep, words in [
         ("X_umap", r"modality 'rna' has no representation 'X_umap': there are 'X'$"),
-        ({"dna": "X"}, r"names the modality 'dna'; the modalities are 'rna', 'prot', 'atac'"),
+        ({"dna": "X"}, r"names the modality 'dna'; the modalities are 'rna', 'prot' and 'atac'"),
         (["X"], "a str, or a dict with one representation for each modality"),
         ({"rna": 3}, "no representation 3"),
     ]:
@@ -155,7 +155,8 @@ def test_what_is_wrong_is_said(ad, mu, cells, one):
     for use_rep, words in [
         (
             "half",
-            r"no representation 'half'.*'X', 'protein', 'peaks', 'layers/half'; did you mean 'layers/half'",
+            r"no representation 'half': there are 'X', 'protein', 'peaks' and 'layers/half'; did you mean "
+            "'layers/half'",
         ),
         ("layers/none", "no representation 'layers/none'"),
         ([], "names no representation"),

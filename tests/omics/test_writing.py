@@ -4,8 +4,8 @@ import pytest
 from scipy import sparse
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, omics
-from consilience.cluster import AverageGraph
 from consilience.inspection import sample_conflicts, sample_contributions
+from consilience.models import AverageGraph
 
 SYSTEMS = {"sgf": SimilarityGraphFusion, "dgf": DistanceGraphFusion}
 
@@ -35,10 +35,10 @@ def check_same(one, other):
 def test_the_layout_of_scanpy(cells, system):
     model = fitted(cells, SYSTEMS[system])
     omics.write(cells, model)
-    told = cells.uns["consilience"]
-    assert told["connectivities_key"] == "consilience_connectivities"
-    assert told["distances_key"] == "consilience_distances"
-    assert told["params"] == {
+    written = cells.uns["consilience"]
+    assert written["connectivities_key"] == "consilience_connectivities"
+    assert written["distances_key"] == "consilience_distances"
+    assert written["params"] == {
         "n_neighbors": model.n_neighbors_,
         "method": type(model).__name__,
         "metric": "euclidean",
@@ -46,8 +46,8 @@ def test_the_layout_of_scanpy(cells, system):
         "n_clusters": 3,
         "random_state": 0,
     }
-    assert told["views"]["names"].tolist() == ["rna", "prot", "atac"]
-    np.testing.assert_array_equal(told["views"]["contributions"], model.view_contributions_)
+    assert written["views"]["names"].tolist() == ["rna", "prot", "atac"]
+    np.testing.assert_array_equal(written["views"]["contributions"], model.view_contributions_)
     np.testing.assert_array_equal(cells.obsm["X_consilience"], model.embedding_)
     labels = cells.obs["consilience"]
     assert labels.cat.categories.tolist() == ["0", "1", "2"]
@@ -164,10 +164,16 @@ def test_what_cannot_be_written(one, planted):
         omics.write(one, DistanceGraphFusion(n_clusters=3, random_state=0).fit(planted[0]))
     with pytest.raises(ValueError, match=r"Only a fitted .* not DistanceGraphFusion"):
         omics.write(one, DistanceGraphFusion())
-    with pytest.raises(ValueError, match="not AverageGraph"):
-        omics.write(one, AverageGraph(n_clusters=3, random_state=0).fit(omics.views_of(one)))
     with pytest.raises(ValueError, match="into an AnnData or MuData, not a dict"):
         omics.write({}, model)
     with pytest.raises(ValueError, match="a name without '/', got 'a/b'"):
         omics.cluster(one, 3, key_added="a/b")
+    assert list(one.obs) == list(before.obs) and not len(one.obsp) and not len(one.uns)
+
+
+def test_an_average_cannot_be_written(one):
+    before = one.copy()
+    average = AverageGraph(n_clusters=3, random_state=0).fit(omics.views_of(one))
+    with pytest.raises(ValueError, match="not AverageGraph"):
+        omics.write(one, average)
     assert list(one.obs) == list(before.obs) and not len(one.obsp) and not len(one.uns)

@@ -142,7 +142,7 @@ def test_scores_next_to_the_papers(invent, paper, tmp_path):
     assert cells["SGF"] == "75.00 ±1.2578.91 −3.9" and cells["MCGC"] == "–71.80"
     assert dict(zip(header, second, strict=True))["SGF"] == "72.00 ±0.50"  # the paper prints none
     assert "<strong>90.00</strong>" in content and "<strong>75.00</strong>" not in content
-    assert "<span class=\"far\">−3.9</span>" in content and "<span>0.0</span>" in content
+    assert '<span class="far">−3.9</span>' in content and "<span>0.0</span>" in content
     assert "MCGC on MSRC-v1: 12 GB &lt;needed&gt;" in content
     assert all(f"<h3>{metric}</h3>" in content for metric in paper.experiments.metrics)
 

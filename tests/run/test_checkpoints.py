@@ -29,19 +29,10 @@ from consilience.run.run_folder import LOCK, RunFolder
 
 pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
 STAGES = ("search", "agree", "connect", "weigh", "fuse", "sparsify", "embed", "label")
-NOT_RESUMED = pytest.mark.xfail(
-    strict=True,
-    reason="models/systems/fusion2019.py: SGF-0 and DGF-0 went on from checkpoints, and do not any more",
-)
-FINISHED = pytest.mark.xfail(
-    strict=True,
-    reason="run/execution.py, _no_longer_needed: once the stage 'label' has ended, the results that the fitted "
-    "model needs are removed, and the fit that goes on fails",
-)
 RESUMED = [
     *((name, stage) for name in ("SGF", "DGF", "Average") for stage in STAGES),
     *(
-        pytest.param(name, stage, marks=NOT_RESUMED)
+        (name, stage)
         for name in ("SGF-0", "DGF-0")
         for stage in STAGES
         if stage not in ("agree", "connect")
@@ -121,7 +112,7 @@ def test_stopped_in_any_stage_it_ends_as_if_it_had_not_been_stopped(name, stage,
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("last", ["embed", pytest.param("label", marks=FINISHED)])
+@pytest.mark.parametrize("last", ["embed", "label"])
 def test_stopped_again_and_again(last, sample, tmp_path, watch):
     expected = content(SimilarityGraphFusion(n_clusters=3, random_state=0).fit(sample.views), tmp_path)
     watch.ran.clear()
@@ -156,7 +147,7 @@ def test_whatever_the_parameters(parameters, stage, sample, tmp_path, watch):
     )
 
 
-@pytest.mark.parametrize("stage", ["label", pytest.param("embed", marks=FINISHED)])
+@pytest.mark.parametrize("stage", ["label", "embed"])
 def test_labels_that_are_found_before_the_embedding(stage, sample, tmp_path, watch):
     pytest.importorskip("igraph", reason="igraph is not installed")
     made = {"n_clusters": 3, "random_state": 0, "assign_labels": "leiden"}
@@ -209,7 +200,7 @@ def test_a_fit_without_a_seed_goes_on_with_the_numbers_it_began_with(sample, tmp
     assert np.random.random() == np.random.RandomState(99).random_sample()  # noqa: NPY002
 
 
-@pytest.mark.parametrize("stage", ["embed", pytest.param("label", marks=FINISHED)])
+@pytest.mark.parametrize("stage", ["embed", "label"])
 def test_a_generator_that_is_passed_ends_in_the_same_state(stage, sample, tmp_path, watch):
     through, again = np.random.RandomState(5), np.random.RandomState(5)
     expected = SimilarityGraphFusion(n_clusters=3, random_state=through).fit(sample.views)

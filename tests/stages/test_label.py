@@ -6,7 +6,6 @@ import pickle
 import random
 import sys
 from dataclasses import FrozenInstanceError, dataclass
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from consilience import (
 )
 from consilience.engines import embedding, engine_names, get_engine
 from consilience.metrics import ari
-from consilience.models import SNF, AverageGraph, CoReg
+from consilience.models import SNF, AverageGraph, CoReg, systems
 from consilience.spectra import NormalizedLaplacian
 from consilience.stages import (
     LabelAssigner,
@@ -186,12 +185,7 @@ def test_cluster_qr_in_a_system(system, sample):
     assert chosen.n_clusters_ == 4
 
 
-NO_IGRAPH = pytest.mark.xfail(
-    find_spec("igraph") is None, reason="without igraph the advice is to install it, which does not help"
-)
-
-
-@pytest.mark.parametrize("way", ["cluster_qr", pytest.param("leiden", marks=NO_IGRAPH)])
+@pytest.mark.parametrize("way", ["cluster_qr", "leiden"])
 def test_systems_with_an_embedding_of_their_own_refuse(way, sample):
     with pytest.raises(
         ValueError, match=rf"CoReg reads .* assign_labels='{way}' needs .* such as Similarity"
@@ -255,12 +249,8 @@ def test_leiden_in_a_system(n_clusters, width, sample):
         {"n_init": 0},
         {"n_init": "many"},
         {"max_iter": 0},
-        pytest.param(
-            {"n_init": 2.5}, marks=pytest.mark.xfail(reason="assign_kmeans does not check; 2 restarts are run")
-        ),
-        pytest.param(
-            {"max_iter": 1.5}, marks=pytest.mark.xfail(reason="assign_kmeans does not check; 1 iteration is run")
-        ),
+        {"n_init": 2.5},
+        {"max_iter": 1.5},
     ],
     ids=str,
 )
@@ -291,7 +281,7 @@ def test_settings_are_checked_before_the_work(assigner, message, sample, monkeyp
     with pytest.raises(ValueError, match=message):
         assigner.check()
     with pytest.raises(ValueError, match=message):
-        resolve_assigner(assigner)
+        resolve_assigner(assigner).check()
     monkeypatch.setattr(type(get_engine("numba")), "place", None)  # no view is placed
     with pytest.raises(ValueError, match=message):
         DistanceGraphFusion(n_clusters=4, assign_labels=assigner).fit(sample.views)
@@ -313,7 +303,9 @@ def test_the_name_leiden_stands_for_its_assigner():
 
 @pytest.mark.parametrize("wrong", ["k-means", None, 3, KMeansLabels, np.ones(3)])
 def test_an_unknown_assigner_is_refused_and_the_known_ones_are_listed(wrong, sample):
-    message = r"Unknown assign_labels .*; known: 'kmeans', 'cluster_qr', 'leiden', or an object such as KMeans"
+    message = (
+        r"Unknown assign_labels .*; known: 'kmeans', 'cluster_qr', 'leiden', or an object such as KMeans"
+    )
     with pytest.raises(ValueError, match=message):
         DistanceGraphFusion(n_clusters=4, assign_labels=wrong).fit(sample.views)
 
@@ -435,3 +427,54 @@ def test_an_assigner_without_settings_has_nothing_to_check():
     assert ByDegree().check() is None
     with pytest.raises(TypeError, match="abstract"):
         LabelAssigner()
+
+
+# A setting that would have no effect is an error
+
+
+@pytest.mark.parametrize(
+    ("assigner", "setting"),
+    [
+        (KMeansLabels, "resolution"),
+        (ClusterQRLabels, "n_init"),
+        (ClusterQRLabels, "resolution"),
+        (LeidenLabels, "n_init"),
+        (LeidenLabels, "max_iter"),
+    ],
+)
+def test_an_assigner_takes_only_its_own_settings(assigner, setting):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{setting}'"):
+        assigner(**{setting: 3})
+
+
+@pytest.mark.parametrize("system", systems().values(), ids=systems())
+@pytest.mark.parametrize("setting", ["n_init", "resolution"])
+def test_settings_of_assigners_are_not_parameters_of_systems(system, setting):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{setting}'"):
+        system(n_clusters=3, **{setting: 3})
+
+
+@pytest.mark.parametrize("assigner", [ClusterQRLabels(), BySign(), ByDegree()], ids=repr)
+@pytest.mark.parametrize("system", ["AASC", "CoReg", "RMSC", "WMSC"])
+def test_an_assigner_that_a_system_would_not_use_is_refused(system, assigner, sample):
+    with pytest.raises(ValueError) as caught:
+        systems()[system](n_clusters=4, assign_labels=assigner).fit(sample.views)
+    assert f"assign_labels={assigner!r} needs a system that clusters one graph" in str(caught.value)
+
+
+TAKES_ASSIGNER = [name for name, system in systems().items() if "assign_labels" in system().get_params()]
+
+
+@pytest.mark.parametrize("name", TAKES_ASSIGNER)
+def test_a_system_that_takes_an_assigner_uses_its_settings(name, monkeypatch):
+    seen = []
+
+    class Recorder(embedding.KMeans):
+        def __init__(self, n_clusters, *, n_init, max_iter, tol, random_state):
+            seen.append((n_init, max_iter))
+            super().__init__(n_clusters, n_init=1, max_iter=max_iter, random_state=random_state)
+
+    monkeypatch.setattr(embedding, "KMeans", Recorder)
+    views = make_multiview(60, n_clusters=3, separation=3.0, random_state=0).views
+    systems()[name](n_clusters=3, assign_labels=KMeansLabels(2, max_iter=55), random_state=0).fit(views)
+    assert set(seen) == {(2, 55)}

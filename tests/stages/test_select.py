@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from consilience import DistanceGraphFusion, LeidenLabels, SimilarityGraphFusion, make_multiview
-from consilience.engines import engine_names, threads
+from consilience.engines import threads
 from consilience.models import SNF, AverageGraph, SimilarityGraphFusion2019, systems
 from consilience.stages import ClusterSelection, select_n_clusters, spectral_embedding
 from consilience.stages.stability import adjusted_rand, kmeans_centres, null_stability
@@ -59,7 +59,10 @@ def test_the_null_is_what_random_graphs_show():
 
 def test_the_largest_candidate_is_a_warning():
     graph = blocks([50, 50, 50])
-    with pytest.warns(UserWarning, match=r"chosen, 3, is the largest candidate\. Pass a larger max_clusters to look for more"):
+    with pytest.warns(
+        UserWarning,
+        match=r"chosen, 3, is the largest candidate\. Pass a larger max_clusters to look for more",
+    ):
         assert select_n_clusters(graph, max_clusters=3, random_state=0).chosen == 3
 
 

@@ -22,6 +22,7 @@ def fit(arguments: argparse.Namespace, views: Views) -> tuple[Any, list[str]]:
         scale=arguments.scale,
         view_weights=arguments.view_weights,
         row_weights=arguments.row_weights,
+        max_clusters=arguments.max_clusters,
         assign_labels=assigner(arguments),
         random_state=arguments.seed,
         verbose=not arguments.json,

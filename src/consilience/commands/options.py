@@ -9,7 +9,7 @@ from ..run.messages import Setting, text_of, written
 
 _OPTIONS = {
     "n_clusters": "--clusters",
-    "max_clusters": "--clusters",
+    "max_clusters": "--max-clusters",
     "n_neighbors": "--neighbors",
     "view_weights": "--view-weights",
     "row_weights": "--row-weights",

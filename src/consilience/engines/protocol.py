@@ -551,5 +551,6 @@ class Engine(ABC):
         Returns
         -------
         tuple of float
-            The largest row sum of |T_i - P - E_i|, the largest entry of |P - Q|, and the sum of all |E_i|.
+            The largest row sum of ``|T_i - P - E_i|``, the largest entry of ``|P - Q|``, and the sum of all
+            ``|E_i|``.
         """

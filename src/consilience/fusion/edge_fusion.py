@@ -174,6 +174,7 @@ class LearnedCombination(Learned):
     view_weights: Vector
 
     def similarity(self, weights: Any, judged: Any | None, trust: Any | None, engine: Engine) -> Any:
+        """Return what the fusion's `combine` makes of the weights."""
         array = engine.fetch(weights)
         counts = np.broadcast_to(self.view_weights[:, None], array.shape)
         if trust is not None:

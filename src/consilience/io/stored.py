@@ -117,6 +117,11 @@ def stored(
         if dataclasses.is_dataclass(cls):
             fields = (field.name for field in dataclasses.fields(cls) if field.init)
             names = tuple(name for name in fields if name not in omit)
+        other = REGISTRY.get(cls.__name__)
+        if other is not None and other.cls.__module__ != cls.__module__:  # a module may be loaded again
+            raise ValueError(
+                f"There is a stored class {cls.__name__!r} in {other.cls.__module__}; choose another name."
+            )
         REGISTRY[cls.__name__] = Stored(cls, names, check=check)
         return cls
 

@@ -105,7 +105,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         try:
             with keep_warnings() as kept:
                 self._fit(GivenViews.of(X, self.metric))
-            self.warnings_ = tuple(dict.fromkeys(one.text for one in kept))
+            self.warnings_ = tuple(dict.fromkeys(str(one.text) for one in kept))
         except BaseException:
             # What an earlier fit found is still true; half of a failed one would not be.
             self.__dict__.clear()
@@ -228,6 +228,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
                 f"assign_labels={given!r} needs a system that clusters one graph, such as "
                 "SimilarityGraphFusion or DistanceGraphFusion."
             )
+        assigner.check()
         return assigner
 
     def _resolve_n_clusters(self) -> int:

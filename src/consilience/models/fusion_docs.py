@@ -41,10 +41,10 @@ _PARAMETERS = """
         How much each row of a view counts, within its view. "agreement", with three views or more: less,
         where hardly any of the sample's neighbours are confirmed by another view. "uniform": all alike.
     missing : {"impute", "plain"}, default="impute"
-        What is done where views have not seen samples. "plain": they are left out there, and nothing else.
-        "impute": also, a view that has seen fewer samples names fewer neighbours, and the unified graph is
-        completed by what views can be expected to say and by common neighbours. The same if nothing is
-        missing.
+        What is done where views have not seen samples. "plain": a view says nothing of the samples that it
+        has not seen. "impute": also, a view that has seen fewer samples names fewer neighbours, and the
+        unified graph is completed by what views can be expected to say and by common neighbours. The same if
+        nothing is missing.
     solver : {"dca", "exact"}, default="dca"
         "dca" is the paper's scheme. "exact" goes on from where that ends, with the exact minimiser on every
         edge: the objective ends lower, mostly far lower with a large gamma, and much more of what a view

@@ -74,7 +74,7 @@ def write(
     >>> omics.write(cells, model)  # doctest: +SKIP
     """
     check_target(data, key)
-    if not isinstance(model, GraphFusion) or not hasattr(model, "labels_"):
+    if not isinstance(model, GraphFusion) or not hasattr(model, "fusion_"):
         raise ValueError(
             "Only a fitted SimilarityGraphFusion or DistanceGraphFusion can be written, not "
             f"{type(model).__name__}: fit one to views_of(data) first."

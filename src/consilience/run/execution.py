@@ -166,12 +166,16 @@ class Run:
         return not self.plan or name != self.plan[0].name
 
     def _no_longer_needed(self, name: str) -> list[str]:
-        """Return the stages whose results no stage after this one needs."""
+        """Return the stages whose results are not needed any more.
+
+        Those are the ones that no later stage takes; the last stage names what the fitted model keeps.
+        """
         names = [stage.name for stage in self.plan]
         if name not in names or self._scope:
             return []
         last = names.index(name)
-        needed = {one for stage in self.plan[last + 1 :] for one in stage.needs}
+        later = self.plan[min(last + 1, len(names) - 1) :]
+        needed = {one for stage in later for one in stage.needs}
         return [one for one in names[1:last] if one not in needed]
 
     def _on_engine(self, value: Any) -> Any:

@@ -172,7 +172,7 @@ def check_number(name: str, value: Any, *, least: float = 0.0, strictly: bool = 
     if not known or value < least or (strictly and value == least):
         bound = f"above {least:g}" if strictly else f"of at least {least:g}"
         raise ValueError(Advice(Setting(name), f" must be a finite number {bound}, got {value!r}."))
-    if value > _LARGEST:
+    if (float(value) if isinstance(value, np.floating) else value) > _LARGEST:  # which has no float32
         raise ValueError(Advice(Setting(name), f" must be at most {_LARGEST:g}, got {value!r}."))
 
 

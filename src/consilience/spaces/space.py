@@ -16,6 +16,7 @@ from .metric import is_precomputed, metric_label
 from .scaling import Scaling
 
 _SPARSE_METRICS = ("euclidean", "cosine", "manhattan", "haversine")
+_KINDS = ("numeric", "categorical", "ordinal")
 
 
 @stored()
@@ -97,6 +98,54 @@ def label_of(ids: Sequence[Any] | NDArray[Any] | None, i: int) -> str:
     return repr(ids.tolist()[i] if isinstance(ids, np.ndarray) else ids[i])
 
 
+def pair_label(ids: Sequence[Any] | NDArray[Any] | None, i: int, j: int, *, new: bool = False) -> str:
+    """Return how a message names samples i and j; `new`: the first is a new sample.
+
+    Examples
+    --------
+    >>> pair_label(["ann", "bob"], 0, 1), pair_label(None, 0, 1, new=True)
+    ("samples 'ann' and 'bob'", 'new sample 0 and sample 1')
+    """
+    first = f"new sample {i} and sample" if new else f"samples {label_of(ids, i)} and"
+    return f"{first} {label_of(ids, j)}"
+
+
+def undefined_distance(metric: Any, name: str, pair: str) -> ValueError:
+    """Return the error that a metric gives two samples no distance; `pair` names them."""
+    if metric == "nan_euclidean":
+        return ValueError(
+            f"{pair[0].upper()}{pair[1:]} of view {name!r} have no column in common, so that they have no "
+            "distance by 'nan_euclidean'; fill in cells, drop one of them, or use 'gower'."
+        )
+    return ValueError(
+        f"The metric {metric_label(metric)!r} is undefined between {pair} of view {name!r} (rows that are "
+        "constant or all zero?). Drop them, or use another metric."
+    )
+
+
+def as_distance(returned: Any) -> float:
+    """Return what a function of two rows returned as a number; NaN if it is no distance.
+
+    Examples
+    --------
+    >>> as_distance(2), as_distance(-1.0), as_distance("far")
+    (2.0, nan, nan)
+    """
+    try:
+        value = float(returned)
+    except (TypeError, ValueError):
+        return np.nan
+    return value if 0 <= value < np.inf else np.nan
+
+
+def no_distance(metric: Any, returned: Any, name: str, pair: str) -> ValueError:
+    """Return the error that a function returned what is no distance; `pair` names the two samples."""
+    return ValueError(
+        f"The metric {metric_label(metric)!r} returned {returned!r} for {pair} of view {name!r}; it must "
+        "return one number, finite and not negative."
+    )
+
+
 def check_features(space: Space) -> None:
     """Raise a ValueError if the metric cannot measure such features."""
     metric, d = space.metric, space.rows.shape[1]
@@ -144,6 +193,31 @@ def metric_parameters(x: Any, metric: str, name: str) -> dict[str, Any]:
             )
         return {"VI": np.linalg.inv(covariance)}
     return {}
+
+
+def gower_ranges(
+    lowest: NDArray[np.float64], highest: NDArray[np.float64], kinds: Sequence[str] | None, name: str
+) -> NDArray[np.float64]:
+    """Return the divisors of differences for Gower's distance, or raise a ValueError.
+
+    They are the ranges of the columns; 0 for categories, and infinity for constant columns. `lowest` and `highest` are of each column's values; a column without any may have NaN, or inf and -inf.
+    """
+    d = len(lowest)
+    kinds = ("numeric",) * d if kinds is None else tuple(kinds)
+    if len(kinds) != d or not set(kinds) <= set(_KINDS):
+        raise ValueError(
+            f"View {name!r} has {d} columns, each of which must be one of {', '.join(map(repr, _KINDS))}, "
+            f"got {kinds}."
+        )
+    with np.errstate(over="ignore"):
+        span = highest - lowest
+    too_wide = np.isposinf(span)
+    if too_wide.any():
+        raise ValueError(
+            f"Column {int(np.argmax(too_wide))} of view {name!r} has a range that is too large for numbers; "
+            "scale it down."
+        )
+    return np.where(np.array(kinds) == "categorical", 0.0, np.where(span > 0, span, np.inf))
 
 
 def check_pairs(space: Space) -> Any:

@@ -161,7 +161,7 @@ ASSIGNERS: dict[str, type[LabelAssigner]] = {
 
 
 def resolve_assigner(assign_labels: Any) -> LabelAssigner:
-    """Return the label assigner of a name, or the one that was given, its settings checked.
+    """Return the label assigner of a name, or the one that was given; its settings are not checked.
 
     Examples
     --------
@@ -169,17 +169,14 @@ def resolve_assigner(assign_labels: Any) -> LabelAssigner:
     KMeansLabels(n_init=30, max_iter=1000)
     """
     if isinstance(assign_labels, str) and assign_labels in ASSIGNERS:
-        assigner: LabelAssigner = ASSIGNERS[assign_labels]()
-    elif isinstance(assign_labels, LabelAssigner):
-        assigner = assign_labels
-    else:
-        names = ", ".join(map(repr, ASSIGNERS))
-        raise ValueError(
-            f"Unknown assign_labels {assign_labels!r}; known: {names}, or an object such as "
-            "KMeansLabels(n_init=10)."
-        )
-    assigner.check()
-    return assigner
+        return ASSIGNERS[assign_labels]()
+    if isinstance(assign_labels, LabelAssigner):
+        return assign_labels
+    names = ", ".join(map(repr, ASSIGNERS))
+    raise ValueError(
+        f"Unknown assign_labels {assign_labels!r}; known: {names}, or an object such as "
+        "KMeansLabels(n_init=10)."
+    )
 
 
 def label(
@@ -277,6 +274,7 @@ def assign_kmeans(
     given = np.asarray(embedding.vectors if isinstance(embedding, SpectralEmbedding) else embedding)
     check_count_of("n_clusters", n_clusters, len(given))
     assigner = KMeansLabels(n_init, max_iter)
+    assigner.check()
     none = np.empty(0)
     shell = SpectralEmbedding(engine.adopt(given), none, none, 1, 0)
     labels = canonical_labels(assigner.assign(shell, n_clusters, random_state, engine, unit=scale_rows))

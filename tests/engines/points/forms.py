@@ -145,19 +145,3 @@ def mixed(rng, n, d, empty=0.2):
 
 
 NUMBA = pytest.mark.parametrize("engine", ["numba"])  # where only the compiled engine has what is tested
-
-
-def faulty_numpy(request, engine, reason, holds=True):
-    """Expect a test to fail with the readable engine, for a known fault of it."""
-    if engine == "numpy" and holds:
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
-
-
-NO_DIRECTION = "engines/numpy/points.py: a row counts as one without direction below a fixed length"
-ZEROS_DIFFER = "engines/numpy/points.py: rows that are all 0 are not constant under cosine"
-ROUNDED_UNIT = "engines/numpy/points.py: rows are not divided by their largest entry before their length"
-UNDEFINED = "engines/numpy/points.py: undefined distances are NaN, not refused"
-EMPTY_COLUMN = "engines/numpy/points.py: a warning where a column has no value at all"
-QUERY_TYPE = "engines/numpy/points.py: new samples are not brought to the type of the view"
-NOT_CLEANED = "engines/numpy/points.py: rounding errors in the distances of new samples stay"
-TOO_FAR = "engines/numpy/points.py: a warning, and no neighbours, where squared distances are infinite"

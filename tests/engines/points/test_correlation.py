@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import pairwise_distances
 from tests.engines.placed import on_pairs, place
-from tests.engines.points.forms import NO_DIRECTION, faulty_numpy, seeds, smallest
+from tests.engines.points.forms import seeds, smallest
 
 from consilience.engines.numba.points.features import DensePoints
 from consilience.engines.numba.points.rows import centered_rows
@@ -29,9 +29,7 @@ def test_values_are_those_of_scikit_learn(engine, n, d, offset, seed):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [2, 3, 10, 1000])
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, -7.3e-300, 1e300])
-def test_a_constant_row_has_no_direction_whatever_rounding_says(engine, dtype, d, value, request):
-    rounded = dtype is np.float32 and value in (0.1, 1 / 3)
-    faulty_numpy(request, engine, NO_DIRECTION, rounded or value == 1e300)
+def test_a_constant_row_has_no_direction_whatever_rounding_says(engine, dtype, d, value):
     x = np.random.default_rng(d).normal(size=(12, d)).astype(dtype)
     with np.errstate(over="ignore"):
         constant = np.full(d, value, dtype=dtype)
@@ -49,8 +47,7 @@ def test_a_constant_row_has_no_direction_whatever_rounding_says(engine, dtype, d
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e150, 1e307])
-def test_tiny_and_huge_numbers(engine, unit, request):
-    faulty_numpy(request, engine, NO_DIRECTION, unit != 1e150)
+def test_tiny_and_huge_numbers(engine, unit):
     x = np.random.default_rng(0).uniform(-1, 1, size=(30, 6))
     one, other = (on_pairs(place(engine, x * factor, "correlation"), 30) for factor in (unit, 1.0))
     np.testing.assert_allclose(one, other, atol=1e-12)

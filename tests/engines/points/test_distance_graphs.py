@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from tests.engines.placed import on_pairs, place
-from tests.engines.points.forms import faulty_numpy
 
 from consilience import graph_view
 from consilience.graphs import EdgeSet
@@ -63,8 +62,7 @@ def test_edges_of_one_length_still_say_which_samples_are_joined(engine):
     assert place(engine, complete.matrix, "graph_distance").is_constant()
 
 
-def test_new_samples_next_to_a_distance_graph(engine, request):
-    faulty_numpy(request, engine, "engines/numpy/points.py: a stored 0 of a new sample is taken for no edge")
+def test_new_samples_next_to_a_distance_graph(engine):
     graph = graph_view([(0, 1, 1.0), (1, 2, 3.0)], kind="distance")
     placed = place(engine, graph.matrix, "graph_distance")
     new = placed.query(sparse.coo_array(([0.0, 2.0], ([0, 0], [2, 1])), shape=(2, 3)))
@@ -82,8 +80,7 @@ def test_new_samples_without_zeros_next_to_a_distance_graph(engine):
     assert new.measure(edges).tolist() == [9, 4, 0.25, 9, 9, 9]
 
 
-def test_new_samples_that_are_wrong_are_refused(engine, request):
-    faulty_numpy(request, engine, "engines/numpy/points.py: edges of new samples are not checked")
+def test_new_samples_that_are_wrong_are_refused(engine):
     placed = place(engine, graph_view([(0, 1, 1.0), (1, 2, 3.0)], kind="distance").matrix, "graph_distance")
     with pytest.raises(ValueError, match="New sample 1 has an edge of length -1"):
         placed.query(sparse.csr_array(np.array([[0, 0, 0], [0, -1.0, 0]])))

@@ -50,7 +50,6 @@ def test_only_edges_are_measured(engine):
     assert sorted(asked) == [(float(i), float(j)) for i in range(5) for j in range(5) if i != j]
 
 
-@NUMBA
 def test_rows_are_as_given_with_empty_cells_and_cannot_be_written_to(engine):
     x = np.array([[1.0, np.nan], [2.0, 5.0], [4.0, np.nan]])
 
@@ -65,7 +64,6 @@ def test_rows_are_as_given_with_empty_cells_and_cannot_be_written_to(engine):
     assert not place(engine, x, over_known).is_constant()
 
 
-@NUMBA
 @pytest.mark.parametrize("value", [-0.5, np.nan, np.inf, None, "far", [1.0, 2.0], 1j])
 def test_what_is_no_distance_is_refused_by_name_of_view_and_samples(engine, value):
     def bad(a, b):

@@ -4,22 +4,18 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests.engines.placed import on_pairs, place
 from tests.engines.points.forms import (
     BOTH,
     FORMS,
-    NOT_CLEANED,
     NUMBA,
     OTHER,
-    QUERY_TYPE,
-    TOO_FAR,
     data_for,
     dense,
     every_form,
-    faulty_numpy,
     gower,
     mixed,
     seeds,
@@ -82,8 +78,7 @@ def test_old_samples_that_come_again(engine, metric):
 
 @every_form
 @BOTH
-def test_old_samples_that_come_again_in_every_form(engine, form, metric, request):
-    faulty_numpy(request, engine, QUERY_TYPE, "32" in form and metric == "cosine")
+def test_old_samples_that_come_again_in_every_form(engine, form, metric):
     x = np.random.default_rng(0).normal(size=(150, 7))
     x[x < -0.4] = 0
     x[9] = x[4]
@@ -219,8 +214,7 @@ def test_new_samples_far_away(engine, form, distance):
 
 
 @pytest.mark.parametrize("form", ["dense", "csr_array"])
-def test_squared_distances_beyond_all_numbers_leave_the_order_of_the_samples(engine, form, request):
-    faulty_numpy(request, engine, TOO_FAR)
+def test_squared_distances_beyond_all_numbers_leave_the_order_of_the_samples(engine, form):
     x = FORMS[form](np.random.default_rng(3).normal(size=(30, 3)))
     found = place(engine, x, "euclidean").query(np.full((2, 3), 1e200)).nearest(5)
     np.testing.assert_array_equal(found, np.tile(np.arange(5), (2, 1)))
@@ -246,8 +240,7 @@ def test_a_shift_that_single_precision_cannot_hold(engine):
     np.testing.assert_array_equal(view.query(1e9 + near[60:]).nearest(60), ranked(expected, 60))
 
 
-def test_single_precision_views_take_new_samples_as_single_precision(engine, request):
-    faulty_numpy(request, engine, QUERY_TYPE)
+def test_single_precision_views_take_new_samples_as_single_precision(engine):
     x = np.random.default_rng(6).normal(size=(20, 3)).astype(np.float32)
     view = place(engine, x, "euclidean")
     queries = x.astype(np.float64) * (1 + 1e-12)
@@ -284,7 +277,6 @@ def test_yes_and_no_is_what_is_zero_and_what_is_not(engine):
 def test_gower(engine, n, m, d, seed):
     rng = np.random.default_rng(seed)
     x, kinds = mixed(rng, n + m, d)
-    assume(engine != "numpy" or not np.isnan(x[:n]).all(axis=0).any())  # see EMPTY_COLUMN
     view = place(engine, x[:n], "gower", kinds=kinds)
     queried = view.query(x[n:])
     expected = gower(x[n:], kinds, x[:n])  # values beyond the range among them
@@ -302,7 +294,6 @@ def test_gower_takes_categories_that_no_sample_has_and_numbers_beyond_the_range(
     np.testing.assert_array_equal(found, [[1.5**2, 1.0], [1.0, 1.0]])
 
 
-@NUMBA
 def test_euclidean_with_empty_cells_names_the_new_sample(engine):
     view = place(engine, np.array([[1.0, np.nan], [2.0, 3.0]]), "nan_euclidean", name="sizes")
     queried = view.query(np.array([[1.0, 1.0], [np.nan, 2.0]]))
@@ -311,7 +302,6 @@ def test_euclidean_with_empty_cells_names_the_new_sample(engine):
             ask()
 
 
-@NUMBA
 def test_an_undefined_distance_names_the_new_sample(engine):
     view = place(engine, np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 3.0]]), "braycurtis", name="sizes")
     with pytest.raises(ValueError, match="undefined between new sample 1 and sample 0 of view 'sizes'"):
@@ -365,7 +355,6 @@ def test_similarities_to_old_samples(engine, old_form, new_form):
     np.testing.assert_array_equal(values(queried, 8, 20), new)
 
 
-@NUMBA
 @pytest.mark.parametrize(
     ("metric", "queries", "message"),
     [
@@ -382,7 +371,6 @@ def test_bad_shapes_of_given_pairs(engine, metric, queries, message):
         )
 
 
-@NUMBA
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_bad_numbers_of_given_pairs_are_named(engine, form, value):
@@ -393,8 +381,7 @@ def test_bad_numbers_of_given_pairs_are_named(engine, form, value):
         view.query(form(new))
 
 
-def test_rounding_errors_below_zero_are_zero(engine, request):
-    faulty_numpy(request, engine, NOT_CLEANED)
+def test_rounding_errors_below_zero_are_zero(engine):
     old, new = matrices()
     new[1, 4] = -1e-15
     assert values(place(engine, old, "precomputed_distance").query(new), 8, 20)[1, 4] == 0
@@ -488,7 +475,6 @@ def test_new_samples_next_to_some_of_the_samples(engine, metric, size):
 # Wrong input
 
 
-@NUMBA
 @pytest.mark.parametrize(
     "metric", ["euclidean", "cosine", "correlation", "gower", "nan_euclidean", "chebyshev"]
 )
@@ -501,7 +487,6 @@ def test_another_number_of_features_names_both(engine, metric):
         view.query(np.ones(4))
 
 
-@NUMBA
 @pytest.mark.parametrize("form", ["dense", "csr_array"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_new_samples_must_be_numbers(engine, form, value):
@@ -512,7 +497,6 @@ def test_new_samples_must_be_numbers(engine, form, value):
         view.query(queries)
 
 
-@NUMBA
 @pytest.mark.parametrize("metric", ["euclidean", "gower", "chebyshev"])
 def test_edges_that_lead_nowhere_are_refused(engine, metric):
     queried = place(engine, np.random.default_rng(11).normal(size=(9, 2)), metric).query(np.ones((2, 2)))

@@ -7,7 +7,7 @@ are computed, and its nearest are the first after sorting by (value to twelve di
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,21 +16,29 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
-from ...spaces import Space
+from ...spaces import Space, takes_missing_cells
 from ...spaces.space import (
+    as_distance,
     check_features,
     check_graph_distances,
     check_pairs,
     check_range,
+    gower_ranges,
     metric_parameters,
+    no_distance,
+    pair_label,
+    undefined_distance,
 )
+from ..points.given import as_queries, given_edges, given_pairs
 from ..points.masked import MaskedPoints
-from ..points.protocol import Edges, Kind, Points
+from ..points.protocol import Edges, Index, Kind, Points, cross_edges
 from ..results import Neighbors, SearchReport
 
 Values = Callable[[Any, Any], NDArray[np.float64]]
 _ROWS = 64  # rows whose values to all others are held at a time
 _BITS = 41  # bits of a value that are compared: about twelve digits
+_ROUNDING = 4  # entries of a row that differ by no more than this number of last digits are the same
+_LARGEST = 1e100  # how close the ends of an edge can be, times the unit; sums of these are still finite
 
 
 def place(space: Space) -> Points:
@@ -39,73 +47,97 @@ def place(space: Space) -> Points:
         assert space.seen is not None
         return MaskedPoints(place(space.of_seen()), space.seen, space.is_pairwise)
     if space.metric == "graph_distance":
-        return GraphPoints.of_distances(check_graph_distances(space))
+        graph = check_graph_distances(space)
+        return GraphPoints(graph.toarray(), _stored(graph), "distance", _farthest(graph.data))
     if space.is_pairwise:
         matrix = check_pairs(space)
         if sparse.issparse(matrix):
             return GraphPoints(matrix.toarray(), matrix.toarray() > 0, "similarity", 0.0)
-        power = 2 if space.metric == "precomputed_distance" else 1
-        return PlainPoints(
-            np.asarray(matrix, dtype=np.float64), lambda rows, _: rows**power, space.kind, True
-        )
+        return PairPoints(space, np.asarray(matrix, dtype=np.float64))
     check_features(space)
     rows = space.scaling(space.rows)
     check_range(rows, space.metric, space.name)
-    rows = rows.toarray() if sparse.issparse(rows) else rows
-    if callable(space.metric):
-        return PlainPoints(rows, _by_function(space.metric), "distance")
-    rows = np.asarray(rows, dtype=np.float64)
-    return PlainPoints(*_features(rows, space))
+    return FeaturePoints(space, rows.toarray() if sparse.issparse(rows) else rows)
 
 
-def _features(rows: NDArray[Any], space: Space) -> tuple[NDArray[Any], Values, Kind]:
-    """Return rows, the function that compares them, and the kind of its values: distances."""
-    metric = space.metric
-    if metric in _BY_ROWS:
-        return rows, _BY_ROWS[metric], "distance"
-    if metric == "gower":
-        return rows, _gower(rows, space.kinds), "distance"
-    parameters = metric_parameters(rows, metric, space.name)
+# Rows as they are compared
+
+
+def _prepared(rows: NDArray[Any], metric: Any) -> NDArray[Any]:
+    """Return rows as they are compared, each by itself: of unit length for the cosine, yes and no, ..."""
+    if callable(metric):
+        rows = rows.view()
+        rows.flags.writeable = False  # a function of the user gets them
+        return rows
     if metric in PAIRWISE_BOOLEAN_FUNCTIONS:
-        return rows, lambda a, b: pairwise_distances(a != 0, b != 0, metric=metric) ** 2, "distance"
-    return rows, lambda a, b: pairwise_distances(a, b, metric=metric, **parameters) ** 2, "distance"
+        return np.asarray(rows != 0)
+    if metric == "cosine":
+        return _unit_rows(rows)
+    if metric == "correlation":
+        return _unit_rows(_centered_rows(rows))
+    return np.ascontiguousarray(rows, dtype=np.float64)
+
+
+def _unit_rows(x: NDArray[Any]) -> NDArray[np.float64]:
+    """Return rows of length 1; rows of zeros stay."""
+    scaled = _divided(x.astype(np.float64, order="C"), np.abs(x).max(axis=1))  # squares are finite then
+    return _divided(scaled, np.sqrt((scaled**2).sum(axis=1)))
+
+
+def _divided(x: NDArray[np.float64], divisors: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(x / np.where(divisors == 0, 1.0, divisors)[:, None])
+
+
+def _centered_rows(x: NDArray[Any]) -> NDArray[np.float64]:
+    """Return rows minus their means, in any unit; those that are constant up to rounding become zero."""
+    _, exponents = np.frexp(np.abs(x).max(axis=1).astype(np.float64))
+    scaled = np.ldexp(x.astype(np.float64, order="C"), -exponents[:, None])  # entries of at most 1
+    is_constant = np.ptp(scaled, axis=1) <= _ROUNDING * np.finfo(x.dtype).eps * np.abs(scaled).max(axis=1)
+    for _ in range(2):  # the second time the rest of the mean, due to rounding
+        scaled -= scaled.mean(axis=1, keepdims=True)
+    return np.where(is_constant[:, None], 0.0, scaled)
+
+
+# What is compared: a function of two sets of rows
+
+
+def _values(space: Space, rows: NDArray[Any]) -> Values:
+    """Return the function that compares rows by the metric of a view; `rows` are its own."""
+    metric = space.metric
+    if callable(metric):
+        return lambda a, b: np.array([[as_distance(metric(x, y)) for y in b] for x in a])
+    if metric in _BY_ROWS:
+        return _BY_ROWS[metric]
+    if metric == "gower":
+        rows = rows.astype(np.float64)
+        ranges = gower_ranges(np.fmin.reduce(rows), np.fmax.reduce(rows), space.kinds, space.name)
+        return lambda a, b: _gower_distances(a, b, ranges)
+    parameters = metric_parameters(rows, metric, space.name)
+    return lambda a, b: pairwise_distances(a, b, metric=metric, **parameters)
 
 
 def _squared_differences(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     return np.array([((row - b) ** 2).sum(axis=1) for row in a])
 
 
-def _squared_cosine_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return (1 - cos)^2; rows without direction are at 1 from every row."""
-    lengths = [np.linalg.norm(x, axis=1) for x in (a, b)]
-    tiny = [length <= 1e-15 * np.sqrt(x.shape[1]) for length, x in zip(lengths, (a, b), strict=True)]
-    unit = [x / np.where(small, 1.0, n)[:, None] for x, n, small in zip((a, b), lengths, tiny, strict=True)]
-    half = _squared_differences(*unit) / 2
-    return np.asarray(np.where(tiny[0][:, None] | tiny[1], 1.0, half) ** 2)
+def _cosine_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Return 1 - cos of rows of length 1; rows of zeros are at 1 from every row."""
+    blank = ~np.any(a, axis=1, keepdims=True) | ~np.any(b, axis=1)
+    return np.where(blank, 1.0, _squared_differences(a, b) / 2)
 
 
-def _squared_correlation_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the same of rows minus their means."""
-    return _squared_cosine_distances(*(x - x.mean(axis=1, keepdims=True) for x in (a, b)))
-
-
-def _gower(rows: NDArray[np.float64], kinds: tuple[str, ...] | None) -> Values:
-    """Return Gower's distance, squared: the mean over the columns that both samples have."""
-    spans = np.nanmax(rows, axis=0) - np.nanmin(rows, axis=0)
-    spans = np.where(spans > 0, spans, np.inf)
-    is_category = np.array([kind == "categorical" for kind in kinds or ("numeric",) * rows.shape[1]])
-
-    def values(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-        result = np.empty((len(a), len(b)))
-        for i, row in enumerate(a):
-            both = ~np.isnan(row) & ~np.isnan(b)
-            apart = np.where(is_category, row != b, np.abs(row - b) / spans)
-            count = both.sum(axis=1)
-            sums = np.where(both, apart, 0.0).sum(axis=1)
-            result[i] = np.where(count > 0, sums / np.maximum(count, 1), 1.0)
-        return result**2
-
-    return values
+def _gower_distances(a: NDArray[Any], b: NDArray[Any], ranges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Gower's distance: the mean over the columns that both samples have, 1 if there is none."""
+    is_category = ranges == 0
+    divisors = np.where(is_category, 1.0, ranges)
+    result = np.empty((len(a), len(b)))
+    for i, row in enumerate(a):
+        both = ~np.isnan(row) & ~np.isnan(b)
+        apart = np.where(is_category, row != b, np.abs(row - b) / divisors)
+        count = both.sum(axis=1)
+        sums = np.where(both, apart, 0.0).sum(axis=1)
+        result[i] = np.where(count > 0, sums / np.maximum(count, 1), 1.0)
+    return result
 
 
 def _known_differences(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
@@ -113,22 +145,18 @@ def _known_differences(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     result = np.empty((len(a), len(b)))
     for i, row in enumerate(a):
         both = ~np.isnan(row) & ~np.isnan(b)
+        count = both.sum(axis=1)
         sums = np.where(both, (row - b) ** 2, 0.0).sum(axis=1)
-        result[i] = sums * len(row) / both.sum(axis=1)
+        result[i] = np.where(count > 0, sums * len(row) / np.maximum(count, 1), np.nan)
     return result
 
 
 _BY_ROWS: dict[str, Values] = {
     "euclidean": _squared_differences,
-    "cosine": _squared_cosine_distances,
-    "correlation": _squared_correlation_distances,
+    "cosine": _cosine_distances,
+    "correlation": _cosine_distances,
     "nan_euclidean": _known_differences,
 }
-_COSINES = (_squared_cosine_distances, _squared_correlation_distances)
-
-
-def _by_function(metric: Any) -> Values:
-    return lambda a, b: np.array([[float(metric(x, y)) for y in b] for x in a]) ** 2
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,10 +165,14 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(np.floor(np.ldexp(mantissa, _BITS) + 0.5), exponent - _BITS))
 
 
-def _first(far: NDArray[np.float64], shared: NDArray[np.float64], k: int, fill: int) -> NDArray[np.int32]:
-    """Return the k columns that are least far; of equal ones those that share more, then the lower number."""
+def _first(
+    values: NDArray[np.float64], allowed: Any, kind: Kind, k: int, fill: int, shared: Any = 0.0
+) -> Index:
+    """Return the k allowed columns that are nearest; of equal ones those that share more, then the first."""
+    far = values if kind == "distance" else -values
+    shared = np.broadcast_to(shared, far.shape)
     order = np.lexsort((np.arange(len(far)), -_rounded(shared), _rounded(far)))
-    order = order[np.isfinite(far[order])][:k]
+    order = order[allowed[order]][:k]
     return np.append(order, np.full(k - len(order), fill)).astype(np.int32)
 
 
@@ -149,104 +181,156 @@ class PlainPoints:
 
     Parameters
     ----------
+    space : Space
+        The view.
     rows : ndarray of shape (n, d)
-        The samples; of a matrix between samples, their rows.
+        The samples as they are compared.
     values : callable
-        Squared distances, or similarities, between two sets of rows.
-    kind : {"distance", "similarity"}
-        Which.
-    pairwise : bool, default=False
-        Whether rows are values between samples.
+        Compares two sets of rows: distances, squared ones, or similarities.
+    power : {1, 2}
+        The values to this power are squared distances, or similarities.
     """
 
     ranks_ties = False
 
-    def __init__(self, rows: Any, values: Values, kind: Kind, pairwise: bool = False) -> None:
-        self.rows, self.values, self.pairwise = rows, values, pairwise
-        self.kind: Kind = kind
+    def __init__(self, space: Space, rows: NDArray[Any], values: Values, power: int) -> None:
+        self.space, self.rows, self.values, self.power = space, rows, values, power
+        self.ids = np.arange(len(rows)) if space.sample_ids is None else np.asarray(space.sample_ids)
+        self.kind: Kind = space.kind
 
-    def _block(self, rows: Any) -> NDArray[np.float64]:
-        return np.asarray(self.values(rows, self.rows), dtype=np.float64)
+    def _compared(self, rows: NDArray[Any], own: bool) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the number of each of the rows, and its values to all samples; 0 to itself."""
+        for start in range(0, len(rows), _ROWS):
+            # What is too far for numbers is infinitely far; what is undefined, NaN, is refused.
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                block = np.array(self.values(rows[start : start + _ROWS], self.rows), dtype=np.float64)
+            for i, values in enumerate(block, start):
+                if own:
+                    values[i] = 0.0
+                if np.isnan(values).any():
+                    self._refuse(rows, i, int(np.argmax(np.isnan(values))), own)
+                yield i, values
+
+    def _refuse(self, rows: NDArray[Any], i: int, j: int, own: bool) -> None:
+        metric, name, pair = self.space.metric, self.space.name, pair_label(self.ids, i, j, new=not own)
+        if callable(metric):
+            raise no_distance(metric, metric(rows[i], self.rows[j]), name, pair)
+        raise undefined_distance(metric, name, pair)
+
+    def _nearest(self, rows: NDArray[Any], k: int, own: bool) -> Index:
+        lists = np.empty((len(rows), k), dtype=np.int32)
+        for i, values in self._compared(rows, own):
+            allowed = np.full(len(values), True) if self.kind == "distance" else values > 0
+            if own:
+                allowed[i] = False
+            lists[i] = _first(values, allowed, self.kind, k, fill=i if own else -1)
+        return lists
+
+    def _measure(self, rows: NDArray[Any], edges: Edges, own: bool) -> NDArray[np.float64]:
+        out = np.empty(len(edges.indices))
+        for i, values in self._compared(rows, own):
+            here = slice(edges.indptr[i], edges.indptr[i + 1])
+            out[here] = values[edges.indices[here]] ** self.power
+        return out
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return each sample's k nearest others; always by comparing all pairs."""
-        n = len(self.rows)
-        lists = np.empty((n, k), dtype=np.int32)
-        for start in range(0, n, _ROWS):
-            for i, row in enumerate(self._block(self.rows[start : start + _ROWS]), start):
-                far = self._far(row)
-                far[i] = np.inf
-                lists[i] = _first(far, np.zeros(n), k, fill=i)
-        return Neighbors(lists, SearchReport(pairs=n - 1.0))
-
-    def nearest_to(self, row: Any, k: int) -> NDArray[np.int32]:
-        """Return the nearest k samples for a new one; -1 where there are fewer."""
-        far = self._far(self._block(row[None])[0])
-        return _first(far, np.zeros(len(far)), k, fill=-1)
-
-    def _far(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far samples are, from a row of values; a similarity of 0 is no neighbour."""
-        return row.copy() if self.kind == "distance" else np.where(row > 0, -row, np.inf)
+        return Neighbors(self._nearest(self.rows, k, own=True), SearchReport(pairs=len(self.rows) - 1.0))
 
     def measure(self, edges: Edges, known: Any = None) -> NDArray[np.float64]:
         """Return values on the edges."""
-        return self._on_edges(self.rows, edges)
-
-    def _on_edges(self, rows: Any, edges: Edges) -> NDArray[np.float64]:
-        out = np.empty(len(edges.indices))
-        for start in range(0, len(edges.indptr) - 1, _ROWS):
-            block = self._block(rows[start : start + _ROWS])
-            for i, row in enumerate(block, start):
-                here = slice(edges.indptr[i], edges.indptr[i + 1])
-                out[here] = row[edges.indices[here]]
-        return out
+        return self._measure(self.rows, edges, own=True)
 
     def mean_over_pairs(self) -> float:
         """Return the mean over all pairs; of cosine distances not squared."""
-        n, total = len(self.rows), 0.0
-        for start in range(0, n, _ROWS):
-            block = self._block(self.rows[start : start + _ROWS])
-            block[np.arange(len(block)), np.arange(start, start + len(block))] = 0.0
-            total += float((np.sqrt(block) if self.values in _COSINES else block).sum())
-        return total / n**2
+        power = 1 if self.values is _cosine_distances else self.power
+        total = sum(float((values**power).sum()) for _, values in self._compared(self.rows, own=True))
+        return total / len(self.rows) ** 2
+
+
+class FeaturePoints(PlainPoints):
+    """Points given by their features.
+
+    Parameters
+    ----------
+    space : Space
+        The view.
+    rows : ndarray of shape (n, d)
+        The samples on the scale asked for.
+    """
+
+    def __init__(self, space: Space, rows: NDArray[Any]) -> None:
+        metric = space.metric
+        self.dtype = np.dtype(np.float64) if metric in ("gower", "nan_euclidean") else rows.dtype
+        power = 1 if metric in ("euclidean", "nan_euclidean") else 2
+        super().__init__(space, _prepared(rows, metric), _values(space, rows), power)
 
     def is_constant(self) -> bool:
-        """Say whether all samples look the same."""
-        if self.pairwise:
-            off = ~np.eye(len(self.rows), dtype=bool)
-            return bool(np.ptp(self.rows[off]) == 0)
-        if self.values in _COSINES:
-            return bool(self._block(self.rows[:1]).max() <= 1e-24)
-        first = self.rows[0]
-        known = ~(np.isnan(self.rows) | np.isnan(first)) if self.rows.dtype.kind == "f" else True
-        return bool(np.all((self.rows == first) | ~np.asarray(known)))
+        """Say whether all samples look the same; which cells are empty says nothing, except to a function."""
+        if self.values is _cosine_distances:
+            return bool(np.abs(self.rows - self.rows[0]).max() <= 1e-12)
+        if callable(self.space.metric):
+            return all(np.array_equal(row, self.rows[0], equal_nan=True) for row in self.rows)
+        return not bool(np.any(np.fmax.reduce(self.rows) > np.fmin.reduce(self.rows)))
 
-    def reordered(self, order: NDArray[np.intp]) -> PlainPoints:
+    def reordered(self, order: NDArray[np.intp]) -> FeaturePoints:
         """Return the points of the same samples in another order."""
         other = copy.copy(self)
-        other.rows = self.rows[order][:, order] if self.pairwise else self.rows[order]
+        other.rows, other.ids = self.rows[order], self.ids[order]
         return other
 
     def query(self, rows: Any) -> PlainQueries:
-        """Put new samples next to these."""
-        dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
-        return PlainQueries(self, dense)
+        """Put new samples, with the same features, next to these."""
+        metric = self.space.metric
+        given = as_queries(rows, self.rows, self.dtype, missing=takes_missing_cells(metric))
+        return PlainQueries(self, _prepared(given, metric))
+
+
+class PairPoints(PlainPoints):
+    """Points given by a dense matrix of distances or similarities between them.
+
+    Parameters
+    ----------
+    space : Space
+        The view.
+    rows : ndarray of shape (n, n)
+        The matrix.
+    """
+
+    def __init__(self, space: Space, rows: NDArray[np.float64]) -> None:
+        super().__init__(space, rows, lambda a, _: a, 2 if space.metric == "precomputed_distance" else 1)
+
+    def is_constant(self) -> bool:
+        """Say whether all pairs of samples are given the same value."""
+        return bool(np.ptp(self.rows[~np.eye(len(self.rows), dtype=bool)]) == 0)
+
+    def reordered(self, order: NDArray[np.intp]) -> PairPoints:
+        """Return the points of the same samples in another order."""
+        other = copy.copy(self)
+        other.rows, other.ids = self.rows[np.ix_(order, order)], self.ids[order]
+        return other
+
+    def query(self, rows: Any) -> PlainQueries:
+        """Put new samples next to these, given by their values to all these."""
+        given = given_pairs(rows, len(self.rows), self.kind)
+        return PlainQueries(self, given.toarray() if sparse.issparse(given) else given)
 
 
 class PlainQueries:
-    """New samples next to `PlainPoints` or `GraphPoints`."""
+    """New samples next to `PlainPoints`."""
 
-    def __init__(self, points: Any, rows: NDArray[Any]) -> None:
+    def __init__(self, points: PlainPoints, rows: NDArray[Any]) -> None:
         self.points, self.rows = points, rows
         self.kind: Kind = points.kind
 
-    def nearest(self, k: int) -> NDArray[np.int32]:
+    def nearest(self, k: int) -> Index:
         """Return the k nearest placed samples for each new one; -1 where there are fewer."""
-        return np.array([self.points.nearest_to(row, k) for row in self.rows], dtype=np.int32).reshape(-1, k)
+        return self.points._nearest(self.rows, k, own=False)
 
     def measure(self, edges: Edges) -> NDArray[np.float64]:
         """Return values on edges to placed samples."""
-        return np.asarray(self.points._on_edges(self.rows, edges))
+        edges = cross_edges(edges, len(self.rows), len(self.points.rows))
+        return self.points._measure(self.rows, edges, own=False)
 
 
 class GraphPoints:
@@ -278,26 +362,21 @@ class GraphPoints:
         self.close = self.close + self.close.T
         self.strength = self.close.sum(axis=1)
 
-    @classmethod
-    def of_distances(cls, graph: sparse.csr_array) -> GraphPoints:
-        """Read a graph of distances; samples without an edge are as far as the farthest, or twice as far."""
-        joined = np.zeros(graph.shape, dtype=bool)
-        joined[np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices] = True
-        lengths = graph.data
-        longest = float(lengths.max(initial=0.0))
-        all_equal = len(lengths) > 0 and lengths.max() - lengths.min() <= 1e-12 * lengths.max()
-        return cls(graph.toarray(), joined, "distance", (2 * longest or 1.0) if all_equal else longest)
-
     def _closeness(self, values: Any, joined: Any) -> NDArray[np.float64]:
-        ratio = values / self.unit
+        with np.errstate(over="ignore"):
+            ratio = np.minimum(np.where(joined, values, 0.0) / self.unit, _LARGEST)
         return np.where(joined, ratio if self.kind == "similarity" else 1.0 / (1.0 + ratio), 0.0)
 
-    def _ranked(self, values: Any, joined: Any, close: Any, k: int, fill: int) -> NDArray[np.int32]:
+    def _ranked(self, values: Any, joined: Any, close: Any, k: int, fill: int) -> Index:
         """Return the nearest k other ends of the edges of one sample."""
-        far = np.where(joined, -values if self.kind == "similarity" else values, np.inf)
         # The share of the weight of each other end's edges that leads to neighbours of the sample.
-        strength = np.where(self.strength > 0, self.strength, 1.0)
-        return _first(far, (self.close @ close) / strength, k, fill)
+        shared = (self.close @ close) / np.where(self.strength > 0, self.strength, 1.0)
+        return _first(values, joined, self.kind, k, fill, shared)
+
+    def _measure(self, values: Any, joined: Any, edges: Edges) -> NDArray[np.float64]:
+        rows = np.repeat(np.arange(len(values)), np.diff(edges.indptr))
+        found = np.where(joined, values, self.absent)[rows, edges.indices]
+        return np.asarray(found**2 if self.kind == "distance" else found)
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return the k nearest samples that an edge joins to each; its own number where there are fewer."""
@@ -305,20 +384,9 @@ class GraphPoints:
         lists = [self._ranked(*part, k, fill=i) for i, part in enumerate(parts)]
         return Neighbors(np.array(lists, dtype=np.int32), SearchReport())
 
-    def nearest_to(self, row: NDArray[Any], k: int) -> NDArray[np.int32]:
-        """Return the nearest k samples for a new one, given by its edges; 0 is no edge."""
-        return self._ranked(row, row > 0, self._closeness(row, row > 0), k, fill=-1)
-
     def measure(self, edges: Edges, known: Any = None) -> NDArray[np.float64]:
         """Return values on the edges: squared distances, or similarities."""
-        rows = np.repeat(np.arange(len(self.matrix)), np.diff(edges.indptr))
-        values = np.where(self.joined, self.matrix, self.absent)[rows, edges.indices]
-        return np.asarray(values**2 if self.kind == "distance" else values)
-
-    def _on_edges(self, rows: NDArray[Any], edges: Edges) -> NDArray[np.float64]:
-        values = np.where(rows > 0, rows, self.absent)
-        found = values[np.repeat(np.arange(len(rows)), np.diff(edges.indptr)), edges.indices]
-        return np.asarray(found**2 if self.kind == "distance" else found)
+        return self._measure(self.matrix, self.joined, edges)
 
     def mean_over_pairs(self) -> float:
         """Return the mean over all pairs."""
@@ -328,17 +396,57 @@ class GraphPoints:
 
     def is_constant(self) -> bool:
         """Say whether all pairs of samples are given the same value."""
-        off = ~np.eye(len(self.matrix), dtype=bool)
-        values = self.matrix[self.joined]
-        return len(values) == 0 or (
-            bool(self.joined[off].all()) and bool(np.ptp(values) <= 1e-12 * values.max())
-        )
+        n, values = len(self.matrix), self.matrix[self.joined]
+        same = _are_equal if self.kind == "distance" else lambda given: np.ptp(given) == 0
+        return len(values) == 0 or (len(values) == n * (n - 1) and bool(same(values)))
 
     def reordered(self, order: NDArray[np.intp]) -> GraphPoints:
         """Return the points of the same samples in another order."""
         take = np.ix_(order, order)
         return GraphPoints(self.matrix[take], self.joined[take], self.kind, self.absent)
 
-    def query(self, rows: Any) -> PlainQueries:
-        """Put new samples next to those of the graph."""
-        return PlainQueries(self, rows.toarray() if sparse.issparse(rows) else np.asarray(rows))
+    def query(self, rows: Any) -> GraphQueries:
+        """Put new samples, given by their edges, next to those of the graph."""
+        n = len(self.matrix)
+        if self.kind == "distance":
+            graph = given_edges(rows, n)
+            return GraphQueries(self, graph.toarray(), _stored(graph))
+        given = given_pairs(rows, n, "similarity")
+        matrix = given.toarray() if sparse.issparse(given) else given
+        return GraphQueries(self, matrix, matrix > 0)
+
+
+class GraphQueries:
+    """New samples next to `GraphPoints`."""
+
+    def __init__(self, points: GraphPoints, matrix: NDArray[Any], joined: NDArray[np.bool_]) -> None:
+        self.points, self.matrix, self.joined = points, matrix, joined
+        self.kind: Kind = points.kind
+
+    def nearest(self, k: int) -> Index:
+        """Return the k nearest samples that an edge joins to each new one; -1 where there are fewer."""
+        close = self.points._closeness(self.matrix, self.joined)
+        parts = zip(self.matrix, self.joined, close, strict=True)
+        lists = [self.points._ranked(*part, k, fill=-1) for part in parts]
+        return np.array(lists, dtype=np.int32).reshape(-1, k)
+
+    def measure(self, edges: Edges) -> NDArray[np.float64]:
+        """Return values on edges to samples of the graph."""
+        return self.points._measure(self.matrix, self.joined, cross_edges(edges, *self.matrix.shape))
+
+
+def _stored(graph: sparse.csr_array) -> NDArray[np.bool_]:
+    """Say where a sparse matrix has entries; a stored 0 is one."""
+    stored = np.zeros(graph.shape, dtype=bool)
+    stored[np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices] = True
+    return stored
+
+
+def _farthest(lengths: NDArray[np.float64]) -> float:
+    """Return how far samples without an edge are: as far as the farthest, or twice if all are equally far."""
+    longest = float(lengths.max(initial=0.0))
+    return longest if not len(lengths) or not _are_equal(lengths) else 2 * longest or 1.0
+
+
+def _are_equal(lengths: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(lengths) <= 1e-12 * lengths.max())

@@ -116,7 +116,8 @@ def cluster(contender: Contender, views: ComparedViews, n_clusters: int, seed: i
     """Cluster the views as a contender does: the stages of a fit, with the defaults of its model."""
     labels = np.full(views.n_samples, NOT_SEEN, dtype=np.intp)
     engine, k = views.engine, views.n_neighbors
-    rows, state, selection = np.arange(views.n_samples), np.random.RandomState(seed), None
+    rows, selection = np.arange(views.n_samples), None
+    for_vectors = for_labels = np.random.RandomState(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the verdict says once what they repeat
         if contender.fusion is not None:
@@ -126,12 +127,14 @@ def cluster(contender: Contender, views: ComparedViews, n_clusters: int, seed: i
                 return Clustered(labels)
             prepared, rows = views.alone(contender.view)
             graph = engine.adopt(view_graph(0, prepared, min(k, len(rows) - 1), "exact", engine=engine))
+            own = for_labels.randint(np.iinfo(np.int32).max)  # as `SingleViewSpectral` has it
+            for_vectors, for_labels = np.random.RandomState(own), np.random.RandomState(own)
         elif views.together is not None:
             graph = engine.adopt(view_graph(0, views.together, k, "exact", engine=engine))
         else:
             return Clustered(labels)
-        embedding = embed(graph, n_clusters, state, engine=engine)
-        labels[rows] = label(embedding, n_clusters, KMeansLabels(N_INIT), state, engine=engine)
+        embedding = embed(graph, n_clusters, for_vectors, engine=engine)
+        labels[rows] = label(embedding, n_clusters, KMeansLabels(N_INIT), for_labels, engine=engine)
     return Clustered(labels, selection)
 
 

@@ -15,11 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from ...engines import Engine, get_engine, threads
 from ...fusion.problem import check_penalty
 from ...graphs import EdgeKernel, EdgeSet
+from ...io.stored import stored
 from ...run.execution import Run
 from ...run.messages import check_choice, check_count, warn
 from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
+from ...stages.sparsify import UnifiedGraph
 from ...views import Views
 from ..base import MultiviewClusterer, Settings, cluster_graph
 from ..estimator import estimator
@@ -33,7 +35,20 @@ _MOST_PENALTY = 1e100  # far from where the objective would not be finite
 _LEAST_TYPICAL = 1e-20  # a similarity of the mean edge below this is warned of: poor graphs were seen there
 _LEAST_SCALE = 1e-150  # a scale below this is 0: its inverse, squared, would not be finite
 
+# The stages, each with those whose results it takes; the last one needs what the fitted model keeps.
+_NEEDS = {
+    "prepare": (),
+    "search": ("prepare",),
+    "weigh": ("prepare", "search"),
+    "fuse": ("weigh",),
+    "sparsify": ("weigh", "fuse"),
+    "embed": ("sparsify",),
+    "select": ("embed",),
+    "label": ("weigh", "fuse", "sparsify", "embed", "select"),
+}
 
+
+@stored()
 @dataclass(frozen=True, eq=False)
 class EarlyFusion:
     """What `fuse_2019` found, for v views and T rounds.
@@ -232,6 +247,7 @@ class GraphFusion2019(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     clusters_a_graph: ClassVar[bool] = True
+    resumes: ClassVar[bool] = True
     _counts_choices: ClassVar[bool]  # whether an edge weighs as much as views and directions chose it
 
     @abstractmethod
@@ -255,10 +271,13 @@ class GraphFusion2019(MultiviewClusterer):
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come."""
-        chosen = ["select"] * (self.n_clusters == "auto" and settings.assigner.needs == "embedding")
-        rest = ("weigh", "fuse", "sparsify", "embed", *chosen, "label")
-        search_parts = PlannedStage("search", (0.0,) * views.n_views)
-        return PlannedStage("prepare"), search_parts, *map(PlannedStage, rest)
+        selects = self.n_clusters == "auto" and settings.assigner.needs == "embedding"
+        parts = {"search": (0.0,) * views.n_views}
+        return [
+            PlannedStage(name, parts.get(name, (0.0,)), needs)
+            for name, needs in _NEEDS.items()
+            if selects or name != "select"
+        ]
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: weights on shared edges, the fusion as of 2019, one graph, labels."""
@@ -269,17 +288,12 @@ class GraphFusion2019(MultiviewClusterer):
         edges, weights = run.stage("weigh", self._weigh, neighbors, views)
         fused = run.stage("fuse", self._fuse, weights)
         similarity = self._similarity(fused.fused, views.n_samples)
-        graph = run.stage(
-            "sparsify",
-            lambda *parts, engine: engine.sparsify(*map(engine.adopt, parts), k),
-            edges,
-            similarity,
-        )
+        graph = run.stage("sparsify", _sparsify, edges, similarity, k)
         clusters = cluster_graph(
-            graph, views.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
+            graph.handle, views.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
         )
         self.keep_clusters(clusters)
-        self.graph_, self.edges_ = run.engine.fetch(graph), edges
+        self.graph_, self.edges_ = run.engine.fetch(graph.handle), edges
         self.view_weights_ = views.expand(fused.scales)
         self.consistent_ = views.expand(fused.consistent.T, np.nan)
         self.inconsistent_ = views.expand((weights - fused.consistent).T, np.nan)
@@ -302,6 +316,10 @@ class GraphFusion2019(MultiviewClusterer):
                 ConvergenceWarning,
             )
         return result
+
+
+def _sparsify(edges: EdgeSet, similarity: Floats, n_neighbors: int, *, engine: Engine) -> UnifiedGraph:
+    return UnifiedGraph(engine.sparsify(engine.adopt(edges), engine.adopt(similarity), n_neighbors))
 
 
 def _distances(view: int, views: PreparedViews, edges: EdgeSet, engine: Engine) -> Floats:

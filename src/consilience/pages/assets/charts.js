@@ -1,7 +1,7 @@
 // The charts of the report, drawn by ECharts. Names reach the page as text only: tooltips are DOM nodes.
 "use strict";
 const reportCharts = (() => {
-  // Okabe and Ito's colours, told apart by colour-blind readers; the last is that of the text.
+  // Okabe and Ito's colours, easy to tell apart by colour-blind readers; the last is that of the text.
   const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
   const SHAPES = ["circle", "triangle", "diamond", "rect", "pin", "arrow"];
   const MOST_TOLD = 12; // views in a tooltip
@@ -109,7 +109,7 @@ const reportCharts = (() => {
     const { x, y, clusters, confidence, scores, flags } = data.map;
     const edge = { borderColor: mixed(look.paper, look.ink, 0.6), borderWidth: 0.5, opacity: 0.85 };
     const option = {
-      ...base(look, (told) => sampleTip(data, told.data.value[2])),
+      ...base(look, (hit) => sampleTip(data, hit.data.value[2])),
       grid: { left: 4, right: 4, top: 8, bottom: 44 },
       xAxis: { type: "value", show: false, scale: true },
       yAxis: { type: "value", show: false, scale: true },
@@ -165,9 +165,9 @@ const reportCharts = (() => {
     const steps = bounds.length - 1;
     const words = (k) => `${bounds[k]} to ${bounds[k + 1]}`;
     return {
-      ...base(look, (told) => tip(`Cluster ${clusters[told.dataIndex]}`, [
-        `confidence ${words(told.seriesIndex)}: ${counts[told.dataIndex][told.seriesIndex]} of `
-        + `${sizes[told.dataIndex]} samples`,
+      ...base(look, (hit) => tip(`Cluster ${clusters[hit.dataIndex]}`, [
+        `confidence ${words(hit.seriesIndex)}: ${counts[hit.dataIndex][hit.seriesIndex]} of `
+        + `${sizes[hit.dataIndex]} samples`,
       ], [])),
       grid: { left: 8, right: 16, top: state.width < 420 ? 58 : 34, bottom: 8 }, // below the legend
       legend: { top: 0, left: 0, textStyle: { color: look.ink }, itemWidth: 14, itemGap: 14 },
@@ -191,7 +191,7 @@ const reportCharts = (() => {
   function eigenvaluesOption(data, look) {
     const { values, asked, was } = data.eigenvalues;
     return {
-      ...base(look, (told) => tip(`Eigenvalue ${told.data[0]}`, [written(told.data[1], 4)], [])),
+      ...base(look, (hit) => tip(`Eigenvalue ${hit.data[0]}`, [written(hit.data[1], 4)], [])),
       grid: { left: 8, right: 16, top: 28, bottom: 8 },
       xAxis: axis(look, {
         type: "value", min: 0, max: values.length + 1, interval: 1, splitLine: { show: false },
@@ -216,8 +216,8 @@ const reportCharts = (() => {
   function selectionOption(data, look) {
     const { clusters, gaps, stability, errors, null: chance, scores, chosen } = data.selection;
     const names = clusters.map(String);
-    const about = (told) => {
-      const i = told.dataIndex;
+    const about = (hit) => {
+      const i = hit.dataIndex;
       return tip(`${names[i]} clusters`, [], [
         ["eigengap", written(gaps[i])], ["stability", `${written(stability[i])} ± ${written(errors[i])}`],
         ["without structure", written(chance[i])], ["score", written(scores[i])],
@@ -276,7 +276,7 @@ const reportCharts = (() => {
   function convergenceOption(data, look) {
     const { rounds, objective } = data.convergence;
     return {
-      ...base(look, (told) => tip(`Round ${told.data[0]}`, [`objective ${written(told.data[1], 4)}`], [])),
+      ...base(look, (hit) => tip(`Round ${hit.data[0]}`, [`objective ${written(hit.data[1], 4)}`], [])),
       grid: { left: 8, right: 16, top: 12, bottom: 8 },
       xAxis: axis(look, {
         type: "value", minInterval: 1, splitLine: { show: false }, name: "round", nameLocation: "middle",
@@ -305,7 +305,7 @@ const reportCharts = (() => {
       + (judged[bin][view] === 1 ? "row" : "rows"),
     ], []);
     return {
-      ...base(look, (told) => (told.componentType === "series" ? about(told.data[0], told.data[1]) : "")),
+      ...base(look, (hit) => (hit.componentType === "series" ? about(hit.data[0], hit.data[1]) : "")),
       grid: { left: 8, right: 8, top: 8, bottom: 54 },
       xAxis: axis(look, {
         type: "category", data: clusters.map((_, i) => String(i)), axisTick: { show: true, interval: (i) => starts[i] },
@@ -361,9 +361,9 @@ const reportCharts = (() => {
       chart.setOption(OPTIONS[name](data, theme(), state), { notMerge: true });
     };
     const drawAll = () => [...charts.keys()].forEach((name) => draw(name));
-    charts.get("chart-conflicts")?.on("click", (told) => {
-      if (told.componentType === "series") onView(told.data[1]);
-      if (told.componentType === "yAxis") onView(Number(told.value));
+    charts.get("chart-conflicts")?.on("click", (hit) => {
+      if (hit.componentType === "series") onView(hit.data[1]);
+      if (hit.componentType === "yAxis") onView(Number(hit.value));
     });
 
     // A canvas that was just drawn on is blank on paper: there, another drawing takes its place.
@@ -407,7 +407,7 @@ const reportCharts = (() => {
           return chart.dispatchAction({ type: "showTip", seriesIndex: s, dataIndex: at });
         }
       },
-      told: (i) => [data.map.names[i], ...aboutSample(data, i),
+      hit: (i) => [data.map.names[i], ...aboutSample(data, i),
         `scores: ${opinions(data, i).map((row) => row.filter(Boolean).join(" ")).join(", ")}`].join("; "),
     };
   }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ... import threads
+from ...points.given import as_queries
 from ...points.protocol import Edges, Floats, Index, cross_edges
 from ...results import Neighbors, SearchReport
 from ..search import exact_kernels, region_kernels
@@ -25,7 +26,7 @@ from ..search.exact import (
 )
 from ..search.region_rows import DenseRows32, SparseRows32
 from ..search.regions import SPARE, exact_sample
-from .rows import as_queries, centered_rows, row_squares, sparse_unit_rows, unit_rows
+from .rows import centered_rows, row_squares, sparse_unit_rows, unit_rows
 
 
 class DensePoints:

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ....spaces.space import label_of
+from ....spaces.space import as_distance, no_distance, pair_label
+from ...points.given import as_queries
 from ...points.protocol import CompressedRows, Edges, Floats, Index, cross_edges
 from ...results import Neighbors, SearchReport
 from ..search.exact import nearest_given
-from .rows import as_queries
 
 Metric = Callable[[NDArray[Any], NDArray[Any]], float]
 
@@ -54,24 +54,17 @@ class FunctionPoints:
         self.x = _unwritable(x)
         self.metric, self.name, self.sample_ids = metric, name, sample_ids
 
-    def _measure(self, a: NDArray[Any], j: int, sample: str) -> float:
-        """Return the distance from a row to sample j; `sample` is the name of the row in messages."""
+    def _measure(self, a: NDArray[Any], i: int, j: int, *, new: bool) -> float:
+        """Return the distance from a row to sample j; the row is that of sample i, or of new sample i."""
         returned = self.metric(a, self.x[j])
-        try:
-            value = float(returned)
-        except (TypeError, ValueError):
-            value = np.nan
-        if not 0 <= value < np.inf:
-            label = getattr(self.metric, "__name__", type(self.metric).__name__)
-            raise ValueError(
-                f"The metric {label!r} returned {returned!r} for {sample} {label_of(self.sample_ids, j)} of "
-                f"view {self.name!r}; it must return one number, finite and not negative."
-            )
+        value = as_distance(returned)
+        if np.isnan(value):
+            raise no_distance(self.metric, returned, self.name, pair_label(self.sample_ids, i, j, new=new))
         return value
 
     def _row(self, i: int) -> Floats:
-        label = f"samples {label_of(self.sample_ids, i)} and"
-        return np.array([0.0 if i == j else self._measure(self.x[i], j, label) for j in range(len(self.x))])
+        others = range(len(self.x))
+        return np.array([0.0 if i == j else self._measure(self.x[i], i, j, new=False) for j in others])
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return each sample's k nearest others; always by comparing all pairs."""
@@ -81,13 +74,13 @@ class FunctionPoints:
 
     def measure(self, edges: Edges, known: Any = None) -> Floats:
         """Return squared distances on the edges."""
-        return self._lengths(self.x, edges, lambda i: f"samples {label_of(self.sample_ids, i)} and") ** 2
+        return self._lengths(self.x, edges, new=False) ** 2
 
-    def _lengths(self, x: Floats, edges: Edges, label: Callable[[int], str]) -> Floats:
-        """Return the distances on edges from these rows to placed ones; `label` names a row in messages."""
+    def _lengths(self, x: Floats, edges: Edges, start: int = 0, *, new: bool) -> Floats:
+        """Return the distances on edges from these rows, the first of which is `start`, to placed ones."""
         rows = np.repeat(np.arange(len(x)), np.diff(edges.indptr)).tolist()
         pairs = zip(rows, edges.indices.tolist(), strict=True)
-        return np.array([self._measure(x[i], j, label(i)) for i, j in pairs], dtype=np.float64)
+        return np.array([self._measure(x[i], start + i, j, new=new) for i, j in pairs], dtype=np.float64)
 
     def mean_over_pairs(self) -> float:
         """Return the mean over all pairs of the squared distances."""
@@ -127,7 +120,7 @@ class FunctionQueries:
         def block(start: int, stop: int) -> Floats:
             all_samples = np.tile(np.arange(n), stop - start)
             edges = CompressedRows(np.arange(stop - start + 1) * n, all_samples)
-            lengths = self.points._lengths(self.x[start:stop], edges, lambda i: _label(start + i))
+            lengths = self.points._lengths(self.x[start:stop], edges, start, new=True)
             return lengths.reshape(stop - start, n)
 
         return nearest_given(block, m, n, k, own=False)
@@ -135,11 +128,7 @@ class FunctionQueries:
     def measure(self, edges: Edges) -> Floats:
         """Return squared distances on edges to placed samples."""
         edges = cross_edges(edges, len(self.x), len(self.points.x))
-        return self.points._lengths(self.x, edges, _label) ** 2
-
-
-def _label(i: int) -> str:
-    return f"new sample {i} and sample"
+        return self.points._lengths(self.x, edges, new=True) ** 2
 
 
 def _unwritable(x: Any) -> Any:

@@ -26,15 +26,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ....spaces.space import label_of
+from ....spaces.space import gower_ranges, pair_label, undefined_distance
 from ... import threads
+from ...points.given import as_queries
 from ...points.protocol import Edges, Floats, Index, cross_edges, row_blocks
 from ...results import Neighbors, SearchReport
 from ..search import exact_kernels
 from . import cell_kernels
-from .rows import as_queries
-
-KINDS = ("numeric", "categorical", "ordinal")
 
 
 class GowerPoints:
@@ -81,24 +79,7 @@ class GowerPoints:
         self.ranges = self._ranges(kinds)
 
     def _ranges(self, kinds: Sequence[str] | None) -> NDArray[np.float64]:
-        """Return the divisors of differences: 0 for categories, infinity for constant columns."""
-        d = self.x.shape[1]
-        kinds = ("numeric",) * d if kinds is None else tuple(kinds)
-        if len(kinds) != d or not set(kinds) <= set(KINDS):
-            raise ValueError(
-                f"View {self.name!r} has {d} columns, each of which must be one of "
-                f"{', '.join(map(repr, KINDS))}, got {kinds}."
-            )
-        with np.errstate(over="ignore"):
-            span = self.highest - self.lowest
-        too_wide = np.isposinf(span)
-        if too_wide.any():
-            raise ValueError(
-                f"Column {int(np.argmax(too_wide))} of view {self.name!r} has a range that is too large for "
-                "numbers; scale it down."
-            )
-        span = np.where(span > 0, span, np.inf)  # constant; or, if it is -inf, without a value
-        return np.where(np.array(kinds) == "categorical", 0.0, span)
+        return gower_ranges(self.lowest, self.highest, kinds, self.name)
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return each sample's k nearest others; always by comparing all pairs."""
@@ -149,12 +130,8 @@ class GowerPoints:
         return out
 
     def _refuse(self, i: int, j: int, own: bool) -> None:
-        first = f"Samples {label_of(self.sample_ids, i)}" if own else f"New sample {i}"
-        second = f"{'' if own else 'sample '}{label_of(self.sample_ids, j)}"
-        raise ValueError(
-            f"{first} and {second} of view {self.name!r} have no column in common, so that they have no "
-            "distance by 'nan_euclidean'; fill in cells, drop one of them, or use 'gower'."
-        )
+        pair = pair_label(self.sample_ids, i, j, new=not own)
+        raise undefined_distance("nan_euclidean", self.name, pair)
 
     def mean_over_pairs(self) -> float:
         """Return the mean over all pairs of the squared distances."""

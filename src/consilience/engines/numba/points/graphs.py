@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ...points.given import given_edges
 from ...points.protocol import Edges, Floats, Index, cross_edges
 from ...results import Neighbors, SearchReport
 from ..search.ties import Neighbourhoods, nearest_ends
@@ -91,17 +92,7 @@ class GraphPoints:
             node of a graph has an edge to itself, so one that comes again as a new one is not at 0 from
             itself, unless its row has that edge.
         """
-        n = self.matrix.shape[0]
-        if rows.ndim != 2 or rows.shape[1] != n:
-            raise ValueError(f"New samples of a graph are rows of edges to its {n}, got {rows.shape}.")
-        matrix = sparse.csr_array(rows, dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
-        wrong = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
-        if len(wrong):
-            i = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
-            value = matrix.data[wrong[0]]
-            raise ValueError(f"New sample {i} has an edge of length {value:g}; lengths are 0 or more.")
-        return GraphQueries(self, matrix)
+        return GraphQueries(self, given_edges(rows, self.matrix.shape[0]))
 
 
 class GraphQueries:

@@ -14,7 +14,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from ....spaces import Metric, metric_label
-from ....spaces.space import label_of, metric_parameters
+from ....spaces.space import metric_parameters, pair_label, undefined_distance
+from ...points.given import as_queries, given_pairs
 from ...points.protocol import (
     Edges,
     Floats,
@@ -27,7 +28,6 @@ from ...results import Neighbors, SearchReport
 from ..search.exact import nearest_given
 from ..search.ties import Neighbourhoods, nearest_ends
 from .features import rows_are_equal, sparse_rows_are_equal
-from .rows import as_queries
 
 
 class MetricPoints:
@@ -68,7 +68,7 @@ class MetricPoints:
         block = self._distances(self.x[start:stop])
         undefined = np.isnan(block)
         undefined[np.arange(stop - start), np.arange(start, stop)] = False  # these are not used
-        self._check(undefined, lambda i: f"samples {label_of(self.sample_ids, start + i)} and")
+        self._check(undefined, start, new=False)
         return block
 
     def _distances(self, rows: Any) -> Floats:
@@ -90,15 +90,11 @@ class MetricPoints:
             )
         return block
 
-    def _check(self, undefined: NDArray[np.bool_], sample: Callable[[int], str]) -> None:
-        if not undefined.any():
-            return
-        i, j = divmod(int(np.argmax(undefined)), undefined.shape[1])
-        other = label_of(self.sample_ids, j)
-        raise ValueError(
-            f"The metric {metric_label(self.metric)!r} is undefined between {sample(i)} {other} of "
-            f"view {self.name!r} (rows that are constant or all zero?). Drop them, or use another metric."
-        )
+    def _check(self, undefined: NDArray[np.bool_], start: int, *, new: bool) -> None:
+        if undefined.any():
+            i, j = divmod(int(np.argmax(undefined)), undefined.shape[1])
+            pair = pair_label(self.sample_ids, start + i, j, new=new)
+            raise undefined_distance(self.metric, self.name, pair)
 
     def nearest(self, k: int, search: str = "exact") -> Neighbors:
         """Return each sample's k nearest others; always by comparing all pairs."""
@@ -147,7 +143,7 @@ class MetricQueries:
 
     def _rows(self, start: int, stop: int) -> Floats:
         block = self.points._distances(self.x[start:stop])
-        self.points._check(np.isnan(block), lambda i: f"new sample {start + i} and sample")
+        self.points._check(np.isnan(block), start, new=True)
         return block
 
     def nearest(self, k: int) -> Index:
@@ -283,45 +279,3 @@ class PairQueries:
     def measure(self, edges: Edges) -> Floats:
         """Return squared distances, or similarities, on edges to placed samples."""
         return self.points._measure(self.matrix, cross_edges(edges, *self.matrix.shape))
-
-
-def given_pairs(queries: Any, n: int, kind: Kind) -> Any:
-    """Return the values of new samples to the n placed samples, checked: finite, and not negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> given_pairs(np.array([[1.0, -2.0]]), 2, "distance")
-    Traceback (most recent call last):
-    ...
-    ValueError: New sample 0 has the distance -2 to sample 1; distances must be finite and not negative.
-    """
-    is_sparse = sparse.issparse(queries)
-    if is_sparse and kind == "distance":
-        raise ValueError(
-            "The distances of new samples are in a sparse matrix, where an absent entry would mean distance "
-            "0; pass them dense."
-        )
-    queries = sparse.csr_array(queries, dtype=np.float64) if is_sparse else np.asarray(queries, np.float64)
-    if queries.ndim != 2 or queries.shape[1] != n:
-        raise ValueError(
-            f"New samples are given by {queries.shape[-1]} numbers each, one for each of the {n} samples of "
-            "the view is needed."
-        )
-    if kind == "distance":  # rounding can give tiny numbers below 0
-        tiny = 1e-12 * queries.max(axis=1, initial=0.0)[:, None]
-        queries = np.where((queries < 0) & (queries >= -tiny), 0.0, queries)
-    values = queries.data if is_sparse else queries.ravel()
-    bad = ~((values >= 0) & (values < np.inf))
-    if bad.any():
-        place = int(np.argmax(bad))
-        if is_sparse:
-            i, j = int(np.searchsorted(queries.indptr, place, side="right")) - 1, int(queries.indices[place])
-        else:
-            i, j = divmod(place, n)
-        many = "distances" if kind == "distance" else "similarities"
-        raise ValueError(
-            f"New sample {i} has the {kind} {values[place]:.6g} to sample {j}; {many} must be finite and not "
-            "negative."
-        )
-    return queries

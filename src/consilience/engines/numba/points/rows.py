@@ -1,12 +1,10 @@
-"""Preparing rows of features: unit length, centring, and new samples in the form of old ones.
+"""Preparing rows of features: unit length, and centring.
 
 The result for a row does not depend on the other rows, to the last bit: a placed sample that comes again as a
 new one is the same sample.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,61 +71,3 @@ def row_squares(x: sparse.csr_array) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         squares = sparse.csr_array((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape)
     return np.asarray(squares.sum(axis=1)).ravel()
-
-
-def as_queries(queries: Any, x: Any, dtype: Any, *, missing: bool = False) -> Any:
-    """Return new samples in the form of placed features.
-
-    Parameters
-    ----------
-    queries : ndarray or sparse matrix of shape (m, d)
-        New samples.
-    x : ndarray or CSR of shape (n, d)
-        The placed samples: whether they are sparse, and how many features they have.
-    dtype : dtype
-        The type in which they were given, so that the same sample is measured by the same arithmetic.
-    missing : bool, default=False
-        Whether cells may be NaN.
-
-    Returns
-    -------
-    ndarray or CSR of shape (m, d)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_queries([[1, 2]], np.zeros((5, 2)), np.float64)
-    array([[1., 2.]])
-    """
-    if not sparse.issparse(queries):
-        queries = np.asarray(queries)
-    if queries.ndim != 2:
-        raise ValueError(f"New samples must be rows of a 2-D array, got {queries.ndim} dimensions.")
-    if queries.shape[1] != x.shape[1]:
-        raise ValueError(f"New samples have {queries.shape[1]} features, those of the view {x.shape[1]}.")
-    with np.errstate(over="ignore"):  # checked below
-        if sparse.issparse(x):
-            result = sparse.csr_array(queries, dtype=dtype, copy=True)
-            result.sum_duplicates()
-            result.indices = result.indices.astype(x.indices.dtype, copy=False)
-            result.indptr = result.indptr.astype(x.indptr.dtype, copy=False)
-        else:
-            dense = queries.toarray() if sparse.issparse(queries) else queries
-            result = np.ascontiguousarray(dense, dtype=dtype)
-    _check_finite(result, missing)
-    return result
-
-
-def _check_finite(rows: Any, missing: bool) -> None:
-    values = rows.data if sparse.issparse(rows) else rows
-    bad = np.isinf(values) if missing else ~np.isfinite(values)
-    if not bad.any():
-        return
-    if sparse.issparse(rows):
-        i = int(np.searchsorted(rows.indptr, int(np.argmax(bad)), side="right")) - 1
-    else:
-        i = int(np.argmax(bad.any(axis=1)))
-    raise ValueError(
-        f"New sample {i} holds {'infinity' if missing else 'NaN or infinity'} (or a number too large for "
-        f"{values.dtype}, the type of the samples it is compared with)."
-    )

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from consilience import threads
+from consilience.engines import threads
 
 
 def library_threads():
@@ -81,7 +81,7 @@ def test_all_cores_are_those_that_the_process_may_use():
 
 def test_limit_reaches_the_libraries_and_lets_them_go():
     before = library_threads()
-    assert before, "no BLAS or OpenMP library found: this test would hold nothing"
+    assert before, "no BLAS or OpenMP library found: this test would show nothing"
     with threads.limit(1):
         assert set(library_threads().values()) == {1}
     assert library_threads() == before
@@ -109,7 +109,7 @@ def test_ranges_cover_every_item_once(n_items, grain, n_threads):
 
 
 def test_as_many_threads_as_allowed_work_at_once():
-    # The barrier lets nobody through before all three are there.
+    # The barrier opens only when all three have come to it.
     barrier = threading.Barrier(3)
     with threads.limit(3):
         threads.for_ranges(lambda start, stop: barrier.wait(timeout=60), 12)
@@ -219,7 +219,7 @@ def test_ranges_take_about_a_tenth_of_a_second(n_threads):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="the system has no such signal")
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_an_interrupt_is_heard_soon_and_ends_the_threads(n_threads):
+def test_an_interrupt_works_soon_and_ends_the_threads(n_threads):
     def stop(*_):
         raise KeyboardInterrupt
 

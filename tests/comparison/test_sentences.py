@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 
-from consilience.commands.comparing.agreement import similar_side_by_side
-from consilience.commands.comparing.findings import findings
-from consilience.commands.comparing.outcome import Outcome
-from consilience.commands.comparing.running import Comparison
-from consilience.inspection.helping.agreeing import pairwise_ari
+from consilience.comparison.agreement import similar_side_by_side
+from consilience.comparison.outcome import Outcome
+from consilience.comparison.running import Comparison
+from consilience.comparison.sentences import sentences
+from consilience.inspection.fusion_help.agreement import pairwise_ari
 
 
 def outcome(name, values=(), labels=(0, 0, 1, 1, 2, 2), resampled=()):
@@ -18,13 +18,13 @@ def outcome(name, values=(), labels=(0, 0, 1, 1, 2, 2), resampled=()):
     return made
 
 
-def told(*outcomes, n_views=2):
+def said(*outcomes, n_views=2):
     matrix = pairwise_ari([one.labels for one in outcomes if one.labels is not None])
-    return findings(Comparison(outcomes, (0,), 0, 5, matrix), n_views)
+    return sentences(Comparison(outcomes, (0,), 0, 5, matrix), n_views)
 
 
 def test_the_best_is_named_if_the_others_are_further_away_than_the_seeds_spread():
-    best, *_ = told(outcome("A", [0.80, 0.82]), outcome("B", [0.70, 0.70]), outcome("C", [0.6, 0.6]))
+    best, *_ = said(outcome("A", [0.80, 0.82]), outcome("B", [0.70, 0.70]), outcome("C", [0.6, 0.6]))
     assert best == (
         "A has the highest NMI, 0.810; next is B, 0.700. "
         "Ties are differences within the spread over the seeds of either."
@@ -32,10 +32,10 @@ def test_the_best_is_named_if_the_others_are_further_away_than_the_seeds_spread(
 
 
 def test_what_is_within_the_spread_of_the_seeds_is_a_tie():
-    best, *_ = told(outcome("A", [0.75, 0.75]), outcome("B", [0.60, 0.80]), outcome("C", [0.2, 0.2]))
+    best, *_ = said(outcome("A", [0.75, 0.75]), outcome("B", [0.60, 0.80]), outcome("C", [0.2, 0.2]))
     assert best.startswith("A has the highest NMI, 0.750; B (0.700) ties with it. ")
     many = [outcome(f"B{i}", [0.60, 0.80]) for i in range(5)]
-    best, *_ = told(outcome("A", [0.75, 0.75]), *many, outcome("C", [0.2, 0.2]))
+    best, *_ = said(outcome("A", [0.75, 0.75]), *many, outcome("C", [0.2, 0.2]))
     assert "; 5 others, down to 0.700, tie with it. " in best
 
 
@@ -45,7 +45,7 @@ def test_what_is_within_the_median_spread_of_the_resamples_is_a_tie():
         outcome("B", [0.70], resampled=[0.6, 0.7]),
         outcome("C", [0.65], resampled=[0.2, 0.9]),
     ]
-    best, *_ = told(*systems)
+    best, *_ = said(*systems)
     assert best == (
         "A has the highest NMI, 0.750; B (0.700) ties with it. "
         "Ties are differences within 0.071, the median spread over the resamples."
@@ -53,12 +53,12 @@ def test_what_is_within_the_median_spread_of_the_resamples_is_a_tie():
 
 
 def test_all_may_tie():
-    best, *_ = told(outcome("A", [0.7, 0.7]), outcome("B", [0.7, 0.8]))
+    best, *_ = said(outcome("A", [0.7, 0.7]), outcome("B", [0.7, 0.8]))
     assert best.startswith("All systems tie in NMI, 0.700 to 0.750. ")
 
 
-def test_one_fit_each_does_not_tell():
-    assert "does not tell" in told(outcome("A", [0.8]), outcome("B", [0.7]))[0]
+def test_one_fit_each_does_not_show_it():
+    assert "does not show" in said(outcome("A", [0.8]), outcome("B", [0.7]))[0]
 
 
 def test_whether_combining_views_helps_is_counted_against_the_one_that_takes_one():
@@ -67,32 +67,34 @@ def test_whether_combining_views_helps_is_counted_against_the_one_that_takes_one
         "Of 2 that combine the views, 1 comes out above SC, which takes one alone (NMI 0.705), "
         "1 ties with it, 0 come out below."
     )
-    assert sentence in told(*systems)
-    assert sentence not in told(*systems, n_views=1)  # then there is nothing to combine
-    assert not any("SC" in text for text in told(*systems[1:]))
+    assert sentence in said(*systems)
+    assert sentence not in said(*systems, n_views=1)  # then there is nothing to combine
+    assert not any("SC" in text for text in said(*systems[1:]))
 
 
 def test_who_agrees_most_and_least():
     a, b, c = [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0], [0, 1, 0, 1, 0, 1]
-    (text,) = told(outcome("A", labels=a), outcome("B", labels=b), outcome("C", labels=c))
+    (text,) = said(outcome("A", labels=a), outcome("B", labels=b), outcome("C", labels=c))
     assert text.startswith("A and B agree most: ARI 0.") and "C agrees least with the others, -0." in text
-    assert told(outcome("A"), outcome("B"), outcome("C")) == ["Any two systems agree alike: ARI 1.000."]
-    (text,) = told(outcome("A", labels=a), outcome("B", labels=a), outcome("C", labels=c))
+    assert said(outcome("A"), outcome("B"), outcome("C")) == [
+        "All pairs of systems agree equally: ARI 1.000."
+    ]
+    (text,) = said(outcome("A", labels=a), outcome("B", labels=a), outcome("C", labels=c))
     assert text.startswith("A and B agree most: ARI 1.000. C agrees least")
-    (text,) = told(
+    (text,) = said(
         outcome("A", labels=a), outcome("B", labels=a), outcome("C", labels=c), outcome("D", labels=c)
     )
     assert text == "2 pairs of systems agree most: ARI 1.000."  # and no one is the odd one out
 
 
 def test_nothing_is_said_of_one_or_none():
-    assert told(outcome("A", [0.5])) == [] and told() == []
+    assert said(outcome("A", [0.5])) == [] and said() == []
 
 
 def test_nearly_all_in_one_cluster():
-    (text,) = told(outcome("A", labels=[0] * 19 + [1]))
+    (text,) = said(outcome("A", labels=[0] * 19 + [1]))
     assert text.startswith("Nearly all samples are in one cluster of A (95%)")
-    assert told(outcome("A", labels=[0] * 8 + [1] * 2)) == []
+    assert said(outcome("A", labels=[0] * 8 + [1] * 2)) == []
 
 
 def test_those_that_agree_stand_side_by_side():

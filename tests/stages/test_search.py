@@ -1,4 +1,4 @@
-"""How neighbours are found, as a parameter of the systems."""
+"""How neighbours are found: the stage, and the parameter of the systems."""
 
 import pickle
 
@@ -17,9 +17,15 @@ from consilience import (
     load,
     make_multiview,
 )
-from consilience.cluster import AverageGraph, SharedViews, systems
+from consilience.engines import SearchReport, engine_names, get_engine
+from consilience.engines.numba import NumbaEngine
+from consilience.engines.numba.points import features
+from consilience.engines.numba.search import approximate
 from consilience.metrics import ari
-from consilience.neighbors import ApproximateSpace, SearchReport, approximate
+from consilience.models import AverageGraph, SharedViews, systems
+from consilience.run.execution import Run
+from consilience.stages import nearest_neighbors
+from consilience.stages.search import auto_neighbors, n_neighbors_of_seen, resolve_n_neighbors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The graph has .* connected components"),
@@ -45,18 +51,18 @@ def fitted(system, X, search="approximate", **parameters):
 def asked(monkeypatch):
     """The searches by regions that were made, by the names of the views."""
     names = []
-    search = ApproximateSpace._approximate
+    search = approximate._among_regions
 
-    def noting(self, *args):
-        names.append(self.name)
-        return search(self, *args)
+    def noting(points, *args, **options):
+        names.append(points.name)
+        return search(points, *args, **options)
 
-    monkeypatch.setattr(ApproximateSpace, "_approximate", noting)
+    monkeypatch.setattr(approximate, "_among_regions", noting)
     return names
 
 
 @every_unified
-def test_each_view_tells_how_it_was_searched(system, sample, asked):
+def test_the_report_of_each_view_says_how_it_was_searched(system, sample, asked):
     model = fitted(system, sample.views)
     assert asked == list(sample.views)
     assert len(model.neighbor_searches_) == 3
@@ -79,7 +85,7 @@ def test_small_problems_are_searched_exactly_and_say_so(system, search, sample, 
 
 @every_unified
 def test_auto_takes_over_from_a_size_on(system, sample, asked, monkeypatch):
-    monkeypatch.setattr(approximate, "FEWEST_SAMPLES", N)
+    monkeypatch.setattr(features, "FEWEST_SAMPLES", N)
     fitted(system, sample.views, "auto")
     assert asked == list(sample.views)
 
@@ -112,7 +118,7 @@ def test_ids_decide_the_order_of_samples(system, sample):
 
 
 @every_unified
-def test_what_is_no_features_is_searched_exactly(system, sample):
+def test_views_that_are_not_features_are_searched_exactly(system, sample):
     views = {
         "features": sample.views["view_0"],
         "sparse": sparse.csr_array(np.maximum(sample.views["view_1"], 0)),
@@ -126,7 +132,7 @@ def test_what_is_no_features_is_searched_exactly(system, sample):
 
 
 @every_unified
-def test_new_samples_are_placed_after_an_approximate_fit(system, sample):
+def test_new_samples_are_predicted_after_an_approximate_fit(system, sample):
     model = fitted(system, sample.views)
     exact = fitted(system, sample.views, "exact")
     new = {name: x[::7] + 1e-9 for name, x in sample.views.items()}
@@ -151,16 +157,21 @@ def test_the_reports_are_kept_in_files(system, sample, tmp_path):
 def test_a_fit_that_is_resumed_has_the_reports(system, sample, tmp_path, monkeypatch):
     expected = fitted(system, sample.views)
 
-    def fail(*args):
+    def fail(*args, **options):
         raise KeyboardInterrupt
+
+    plain = Run._run
+
+    def until_agree(run, name, detail, work):
+        return plain(run, name, detail, fail if name == "agree" else work)
 
     with config_context(checkpoint_dir=tmp_path):
         with monkeypatch.context() as patch:
-            patch.setattr(system, "_unify", fail)
+            patch.setattr(Run, "_run", until_agree)
             with pytest.raises(KeyboardInterrupt):
                 fitted(system, sample.views)
         with monkeypatch.context() as patch:
-            patch.setattr(ApproximateSpace, "nearest", fail)
+            patch.setattr(NumbaEngine, "nearest", fail)
             resumed = fitted(system, sample.views)
     assert resumed.neighbor_searches_ == expected.neighbor_searches_
     np.testing.assert_array_equal(resumed.labels_, expected.labels_)
@@ -176,7 +187,7 @@ def test_nothing_of_the_search_stays_in_the_model(system, sample):
 def test_every_system_takes_approximate_neighbours(name, sample, asked):
     model = systems()[name](n_clusters=3, neighbor_search="approximate", random_state=0)
     assert ari(sample.y, model.fit(sample.views).labels_) > 0.95
-    # All but these ask for the neighbours of each view, or of their concatenation.
+    # All others search the neighbours of each view, or of their concatenation.
     if name != "SNF":
         assert asked, name
 
@@ -184,16 +195,16 @@ def test_every_system_takes_approximate_neighbours(name, sample, asked):
 @pytest.mark.parametrize("name", systems())
 @pytest.mark.parametrize("bad", ["fast", None, 1])
 def test_a_search_that_does_not_exist_is_one_line(name, bad, sample):
-    with pytest.raises(ValueError, match="neighbor_search") as told:
+    with pytest.raises(ValueError, match="neighbor_search") as caught:
         systems()[name](n_clusters=3, neighbor_search=bad).fit(sample.views)
-    message = str(told.value)
+    message = str(caught.value)
     assert "\n" not in message and repr(bad) in message
     assert all(repr(search) in message for search in ("auto", "exact", "approximate"))
 
 
 @pytest.mark.parametrize("system", [SimilarityGraphFusion, DistanceGraphFusion])
-def test_the_paper_searches_exactly_whatever_the_size(system, sample, asked, monkeypatch):
-    monkeypatch.setattr(approximate, "FEWEST_SAMPLES", 10)
+def test_the_paper_searches_exactly_at_any_size(system, sample, asked, monkeypatch):
+    monkeypatch.setattr(features, "FEWEST_SAMPLES", 10)
     assert PAPER["neighbor_search"] == "exact"
     model = system(n_clusters=3, n_neighbors=6, random_state=0, **PAPER).fit(sample.views)
     assert asked == []
@@ -217,3 +228,62 @@ def test_the_same_for_any_number_of_threads(sample):
     for model in fits[1:]:
         assert (model.graph_ != fits[0].graph_).nnz == 0
         np.testing.assert_array_equal(model.labels_, fits[0].labels_)
+
+
+@pytest.mark.parametrize("engine", engine_names())
+def test_the_function_returns_the_lists_of_the_engine(engine, sample):
+    found = nearest_neighbors(sample.views, 5, metric="euclidean", engine=engine)
+    assert len(found) == 3
+    for lists, x in zip(found, sample.views.values(), strict=True):
+        distances = cdist(x, x)
+        np.fill_diagonal(distances, np.inf)
+        np.testing.assert_array_equal(lists, np.argsort(distances, axis=1)[:, :5])
+        assert lists.dtype == np.int32
+
+
+def test_the_function_leaves_constant_views_out(sample):
+    views = {"constant": np.ones((N, 2)), "other": sample.views["view_0"]}
+    with pytest.warns(UserWarning, match="View 'constant' is constant"):
+        (found,) = nearest_neighbors(views, 3)
+    np.testing.assert_array_equal(found, nearest_neighbors([sample.views["view_0"]], 3)[0])
+
+
+def test_the_function_searches_as_asked(sample, asked):
+    (found,) = nearest_neighbors([sample.views["view_0"]], 8, search="approximate")
+    assert asked == ["view_0"]
+    (exact,) = nearest_neighbors([sample.views["view_0"]], 8, engine=get_engine("numba"))
+    assert np.mean(found == exact) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_clusters", "expected"),
+    [(2000, 10, 20), (240, 3, 20), (160, 8, 12), (100, 20, 6), (5, 2, 4), (160, "auto", 12)],
+)
+def test_auto_is_a_share_of_the_mean_cluster(n_samples, n_clusters, expected):
+    assert resolve_n_neighbors("auto", n_samples, n_clusters) == expected
+    if n_clusters != "auto":
+        assert auto_neighbors(n_samples, n_clusters) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("many", "Unknown n_neighbors 'many'; known: 'auto' or an integer."),
+        (0, "n_neighbors must be 'auto' or a positive integer, got 0."),
+        (2.0, "n_neighbors must be 'auto' or a positive integer, got 2.0."),
+        (True, "n_neighbors must be 'auto' or a positive integer, got True."),
+        (10, "n_neighbors=10 asks for more neighbours than there are other samples (n_samples=10)"),
+    ],
+)
+def test_numbers_of_neighbours_that_cannot_be(given, message):
+    with pytest.raises(ValueError) as caught:
+        resolve_n_neighbors(given, 10, 2)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_view_that_has_seen_a_share_names_that_share():
+    assert n_neighbors_of_seen(20, np.ones(100, dtype=bool)) == 20
+    assert n_neighbors_of_seen(20, np.arange(100) < 50) == 10
+    assert n_neighbors_of_seen(20, np.arange(100) < 10) == 6  # never fewer, if there are so many others
+    assert n_neighbors_of_seen(4, np.arange(100) < 50) == 4
+    assert n_neighbors_of_seen(20, np.arange(100) < 1) == 1

@@ -1,4 +1,4 @@
-"""The parts of the approximate search, each beside a plain twin."""
+"""The parts of the approximate search, each compared with a plain twin."""
 
 import tracemalloc
 from itertools import pairwise
@@ -8,23 +8,21 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from consilience import threads
-from consilience.neighbors import byte_products, copies, copy_kernels, region_kernels
-from consilience.neighbors.copies import Copies
-from consilience.neighbors.features import DenseSpace, SparseSpace
-from consilience.neighbors.region_rows import (
+from consilience.engines import threads
+from consilience.engines.numba.points.features import DensePoints, SparsePoints
+from consilience.engines.numba.search import byte_products, copies, copy_kernels, region_kernels
+from consilience.engines.numba.search.copies import Copies
+from consilience.engines.numba.search.exact import Lists, middle_and_reach, shifted_rows32
+from consilience.engines.numba.search.region_rows import (
     ByteRows,
     Centers,
     CloseRows,
-    DenseSingles,
-    Lists,
-    SparseSingles,
-    middle_and_reach,
+    DenseRows32,
+    SparseRows32,
     room_for,
-    shifted_singles,
 )
-from consilience.neighbors.regions import Effort, Regions, exact_sample, search_regions
-from consilience.neighbors.spaces import CompressedRows
+from consilience.engines.numba.search.regions import Effort, Regions, exact_sample, search_regions
+from consilience.engines.points.protocol import CompressedRows
 
 
 def whole(rng, *shape, below=6):
@@ -58,7 +56,7 @@ def test_nearest_centers(n_centers):
 
 @pytest.mark.parametrize("n_regions", [4, 16, 21, 64])
 @pytest.mark.parametrize(("weight", "reach"), [(0.0, -100.0), (0.0, 9.0), (0.5, 6.0), (1.0, 1e6)])
-def test_regions_to_look_into(n_regions, weight, reach):
+def test_regions_to_search(n_regions, weight, reach):
     rng = np.random.default_rng(n_regions)
     products, squares, own = whole(rng, 30, n_regions), whole(rng, n_regions), whole(rng, 30) + 6
     counts, chosen = np.empty(30, dtype=np.int64), np.empty(30 * n_regions, dtype=np.int32)
@@ -98,13 +96,13 @@ def test_lists_are_improved(n_columns, first):
     distance, index = lists_of([[] for _ in samples], 5)
     products = x[samples] @ x[first : first + n_columns].T
     region_kernels.improve_lists(products, samples, first, squares, distance, index)
-    offered = [[(pairs[i, j], j) for j in range(first, first + n_columns) if j != i] for i in samples]
-    for found, true in zip((distance, index), lists_of(offered, 5), strict=True):
+    candidates = [[(pairs[i, j], j) for j in range(first, first + n_columns) if j != i] for i in samples]
+    for found, true in zip((distance, index), lists_of(candidates, 5), strict=True):
         np.testing.assert_array_equal(found, true)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_pairs_go_into_the_lists_of_both_ends_whatever_comes_first(seed):
+def test_pairs_go_into_the_lists_of_both_ends_in_any_order(seed):
     rng = np.random.default_rng(seed)
     n, width = 70, 4
     x = whole(rng, n, 3, below=4)
@@ -113,13 +111,13 @@ def test_pairs_go_into_the_lists_of_both_ends_whatever_comes_first(seed):
         (rng.choice(n, rng.integers(1, 20), replace=False).astype(np.int32), *sorted(rng.choice(n, 2, False)))
         for _ in range(12)
     ]
-    offered = [set() for _ in range(n)]
+    candidates = [set() for _ in range(n)]
     for queries, first, last in tiles:
         for i in queries.tolist():
             for j in range(first, last):
                 if i != j:
-                    offered[i].add((pairs[i, j], j))
-                    offered[j].add((pairs[i, j], i))
+                    candidates[i].add((pairs[i, j], j))
+                    candidates[j].add((pairs[i, j], i))
     for order in (range(12), rng.permutation(12)):
         distance, index = lists_of([[] for _ in range(n)], width)
         for queries, first, last in (tiles[t] for t in order):
@@ -128,7 +126,7 @@ def test_pairs_go_into_the_lists_of_both_ends_whatever_comes_first(seed):
             products = np.ascontiguousarray(x[queries] @ x[first:last].T)
             count = region_kernels.near_pairs(products, queries, first, squares, distance, found, values)
             region_kernels.insert_pairs(found, values, count, distance, index)
-        for one, true in zip((distance, index), lists_of(offered, width), strict=True):
+        for one, true in zip((distance, index), lists_of(candidates, width), strict=True):
             np.testing.assert_array_equal(one, true)
 
 
@@ -151,7 +149,7 @@ def sparse_rows(rng, n=40, d=25):
 def test_products_of_sparse_rows():
     rng = np.random.default_rng(0)
     dense, x = sparse_rows(rng)
-    rows, centers = SparseSingles(x, x), whole(rng, 25, 7)
+    rows, centers = SparseRows32(x, x), whole(rng, 25, 7)
     out = np.full((40, 7), np.nan, dtype=np.float32)
     np.testing.assert_array_equal(
         rows.center_products(3, 30, Centers(centers), out[: 30 - 3]), dense[3:30] @ centers
@@ -167,13 +165,13 @@ def test_products_of_sparse_rows():
 def test_products_of_rows_without_entries():
     empty = sparse.csr_array((6, 4), dtype=np.float32)
     out = np.full((room_for(2), 6), np.nan, dtype=np.float32)
-    found = SparseSingles.of(empty).products(np.array([0, 5], dtype=np.int32), 0, 6, out)
+    found = SparseRows32.of(empty).products(np.array([0, 5], dtype=np.int32), 0, 6, out)
     np.testing.assert_array_equal(found, 0)
 
 
 def test_the_sketch_keeps_products_about_and_is_always_the_same():
     x = sparse.random(200, 4000, density=0.02, random_state=0, format="csr")
-    one, other = SparseSingles.of(x), SparseSingles.of(1e30 * x)
+    one, other = SparseRows32.of(x), SparseRows32.of(1e30 * x)
     assert one.sketch.shape == (200, 512)
     np.testing.assert_allclose(one.sketch.toarray(), other.sketch.toarray(), rtol=1e-5, atol=1e-6)
     true, found = ((rows @ rows.T).toarray() for rows in (one.x, one.sketch))
@@ -231,7 +229,7 @@ def test_where_neighbours_are_very_near_products_are_taken_about_the_middle_of_r
     rng = np.random.default_rng(0)
     line, some = rng.random((20_000, 1)).astype(np.float32), np.arange(100, dtype=np.int32)
     for x, close in ((line, True), (rng.normal(size=(500, 9)).astype(np.float32), False)):
-        rows = DenseSingles(x)
+        rows = DenseRows32(x)
         rows.choose_precision(some, exact_sample(rows, some, 5)[:, -1])
         assert rows.close is close
         assert isinstance(rows.arranged(np.arange(len(x), dtype=np.int32)), CloseRows) is close
@@ -244,7 +242,7 @@ def test_rows_are_rounded_only_if_that_is_fine():
     some = np.arange(100, dtype=np.int32)
 
     def rounded(x):
-        rows = DenseSingles(x)
+        rows = DenseRows32(x)
         rows.choose_precision(some, exact_sample(rows, some, 5)[:, -1])
         return rows.step is not None
 
@@ -261,8 +259,8 @@ def test_lists_are_measured(form):
     samples = rng.choice(40, 30, replace=False).astype(np.int32)
     lists = np.array([rng.choice(np.delete(np.arange(30), i), 8, replace=False) for i in range(30)], np.int32)
     lists[3, 2:], lists[4] = -1, -1
-    space = DenseSpace(dense, cosine=False) if form == "dense" else SparseSpace(x, cosine=False)
-    found = space.measure(np.arange(40, dtype=np.int32), samples, lists, 5)
+    points = DensePoints(dense, cosine=False) if form == "dense" else SparsePoints(x, cosine=False)
+    found = points.measure_lists(np.arange(40, dtype=np.int32), samples, lists, 5)
     pairs = squared_differences(dense)
     for place, i in enumerate(samples):
         members = sorted((pairs[i, j], j) for j in samples[lists[place][lists[place] >= 0]])[:5]
@@ -276,7 +274,7 @@ def test_lists_are_measured(form):
 def test_the_sample_is_searched_exactly(form, k):
     rng = np.random.default_rng(k)
     dense, x = sparse_rows(rng, 40, 30)
-    rows = DenseSingles(dense) if form == "dense" else SparseSingles.of(x)
+    rows = DenseRows32(dense) if form == "dense" else SparseRows32.of(x)
     queries = rng.permutation(40)[:25].astype(np.int32)
     pairs = squared_differences(dense)
     np.fill_diagonal(pairs, np.inf)
@@ -286,32 +284,34 @@ def test_the_sample_is_searched_exactly(form, k):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-@pytest.mark.parametrize("data", ["apart", "in two heaps", "with ties"])
+@pytest.mark.parametrize("data", ["apart", "in two groups", "with ties"])
 def test_how_far_the_last_neighbour_truly_is(form, data):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 5)) * (rng.random((300, 5)) < 0.7)
-    if data == "in two heaps":  # about which single precision is never sure
+    if data == "in two groups":  # about which single precision is never sure
         x[:, 0] += 1e5 * (np.arange(300) % 2)
     elif data == "with ties":
         x = x.round()
-    space = DenseSpace(x, cosine=False) if form == "dense" else SparseSpace(sparse.csr_array(x), cosine=False)
+    points = (
+        DensePoints(x, cosine=False) if form == "dense" else SparsePoints(sparse.csr_array(x), cosine=False)
+    )
     rows = np.flatnonzero(rng.random(300) < 0.8).astype(np.int32)
     places = rng.choice(len(rows), 50, replace=False).astype(np.int32)
-    features = space.searchable(rows)
+    features = points.searchable(rows)
     pairs = squared_differences(x[rows])
     np.fill_diagonal(pairs, np.inf)
     for k in (1, 6, len(rows) - 1):
         true = np.sort(pairs[places], axis=1)[:, k - 1]
-        if form == "dense" or data != "in two heaps":
-            np.testing.assert_allclose(space.reach(rows, features, places, k), true, rtol=1e-11)
+        if form == "dense" or data != "in two groups":
+            np.testing.assert_allclose(points.reach(rows, features, places, k), true, rtol=1e-11)
 
 
 def test_lists_in_single_precision_are_sure_where_the_next_ones_are_clearly_farther():
     apart = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 2.0 + 1e-6], [2.0, 2.0, 2.0]])
     x = np.ones((9, 4), dtype=np.float32)
     places = np.arange(3, dtype=np.int32)
-    assert DenseSingles(x).are_sure(places, 2, apart).tolist() == [True, False, False]
-    assert DenseSingles(x[:4]).are_sure(places, 2, apart).all()  # all others are in the list
+    assert DenseRows32(x).are_sure(places, 2, apart).tolist() == [True, False, False]
+    assert DenseRows32(x[:4]).are_sure(places, 2, apart).all()  # all others are in the list
 
 
 def test_the_middle_is_where_most_rows_are():
@@ -320,7 +320,7 @@ def test_the_middle_is_where_most_rows_are():
     middle, reach = middle_and_reach(x)
     np.testing.assert_allclose(middle, 50, atol=0.3)
     assert reach == np.abs(x - middle).max()
-    assert np.abs(shifted_singles(x, middle, reach)).max() == 1
+    assert np.abs(shifted_rows32(x, middle, reach)).max() == 1
     assert middle_and_reach(np.ones((5, 2)))[1] == 1.0
 
 
@@ -331,7 +331,7 @@ def blobs(n=3000, d=5, seed=0):
 
 @pytest.mark.parametrize("n_regions", [1, 2, 60, 150])
 def test_regions_of_a_sample(n_regions):
-    rows = DenseSingles(blobs(300))
+    rows = DenseRows32(blobs(300))
     found = Regions.among(rows, n_regions, np.random.default_rng(0))
     assert len(found) == n_regions
     assert found.sizes.sum() == pytest.approx(300)
@@ -342,7 +342,7 @@ def test_regions_of_a_sample(n_regions):
 
 
 def test_more_recall_takes_more_pairs_and_is_reached():
-    rows = DenseSingles(blobs())
+    rows = DenseRows32(blobs())
     found = Regions.among(rows, 100, np.random.default_rng(0))
     some = np.arange(0, 3000, 5, dtype=np.int32)
     near = exact_sample(rows, some, 8)
@@ -355,19 +355,19 @@ def test_more_recall_takes_more_pairs_and_is_reached():
         place[order] = np.arange(3000)
         members = order[lists[place[some]]]
         reached = (members[:, :, None] == near[:, None, :]).any(axis=1).mean()
-        assert reached >= effort.recall - 0.002  # or more: some regions are looked into by all
+        assert reached >= effort.recall - 0.002  # or more: some regions are searched by all
 
 
 def one_large_region(rows, n_regions=20):
-    """Regions of which all but one are far from everybody."""
+    """Regions of which all but one are far from all samples."""
     centers = np.full((rows.x.shape[1], n_regions), 1000, dtype=np.float32)
     centers[:, 1:] += np.arange(n_regions - 1, dtype=np.float32)
     centers[:, 0] = 0
     return Regions(Centers(centers), (centers**2).sum(axis=0), np.eye(n_regions)[0] * len(rows))
 
 
-def test_a_large_region_is_searched_in_parts_and_empty_ones_are_passed_over():
-    rows = DenseSingles(blobs(6000))
+def test_a_large_region_is_searched_in_parts_and_empty_ones_are_skipped():
+    rows = DenseRows32(blobs(6000))
     effort = Effort(weight=0.0, reach=-1.0, recall=1.0, pairs=6000.0)
     search_regions(rows.take(np.arange(100)), 5, one_large_region(rows), effort)  # compiled by now
     tracemalloc.start()
@@ -384,8 +384,8 @@ def test_a_large_region_is_searched_in_parts_and_empty_ones_are_passed_over():
 
 def test_samples_in_regions_of_their_own_get_full_lists():
     x = np.concatenate([blobs(400), 1e4 * np.eye(6, 5, dtype=np.float32)])
-    rows = DenseSingles(x)
-    found = Regions.among(DenseSingles(x), 200, np.random.default_rng(0))
+    rows = DenseRows32(x)
+    found = Regions.among(DenseRows32(x), 200, np.random.default_rng(0))
     order, lists = search_regions(rows, 30, found, Effort(0.0, -1.0, 1.0, 1.0))
     assert lists[:, :30].min() >= 0
     for place, members in enumerate(lists):
@@ -399,7 +399,7 @@ def test_samples_in_regions_of_their_own_get_full_lists():
 def test_lists_do_not_depend_on_threads_where_many_are_equally_far(form):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2, (4000, 24)).astype(np.float32)
-    rows = DenseSingles(x) if form == "dense" else SparseSingles.of(sparse.csr_array(x))
+    rows = DenseRows32(x) if form == "dense" else SparseRows32.of(sparse.csr_array(x))
     found = Regions.among(rows, 100, np.random.default_rng(0))
     near = exact_sample(rows, np.arange(300, dtype=np.int32), 5)
     effort = found.least_effort(rows, np.arange(300, dtype=np.int32), near, 0.9)
@@ -444,12 +444,12 @@ def test_a_few_copies_are_searched_like_all_others():
 def test_lists_spread_to_copies_are_those_of_the_exact_search(k, monkeypatch):
     monkeypatch.setattr(copies, "_MANY", 0)
     x = np.random.default_rng(0).integers(0, 4, (300, 2)).astype(float)
-    space = DenseSpace(x, cosine=False)
+    points = DensePoints(x, cosine=False)
     found = Copies.among(x, np.arange(300, dtype=np.int32))
     first = found.first
     lists = np.array([np.delete(np.arange(len(first)), i) for i in range(len(first))], dtype=np.int32)
-    spread = found.spread(space.measure(first, np.arange(len(first), dtype=np.int32), lists, k))
-    np.testing.assert_array_equal(spread.nearest, space.nearest(k))
+    spread = found.spread(points.measure_lists(first, np.arange(len(first), dtype=np.int32), lists, k))
+    np.testing.assert_array_equal(spread.nearest, points.nearest(k).lists)
     pairs = squared_differences(x)
     np.testing.assert_array_equal(spread.squares, np.take_along_axis(pairs, spread.nearest, axis=1))
 
@@ -457,18 +457,18 @@ def test_lists_spread_to_copies_are_those_of_the_exact_search(k, monkeypatch):
 def test_those_with_nothing_in_common_are_listed_in_order():
     rng = np.random.default_rng(0)
     x = (rng.random((400, 300)) < 0.004).astype(float)
-    space = SparseSpace(sparse.csr_array(x), cosine=True)
-    true = space.nearest(6)
-    squares = np.sqrt(space.on_edges(_rows(true))).reshape(400, 6) * 2
+    points = SparsePoints(sparse.csr_array(x), cosine=True)
+    true = points.nearest(6).lists
+    squares = np.sqrt(points.measure(_rows(true))).reshape(400, 6) * 2
     assert (squares == 2).any() and (squares < 2).any()
     last_ones = np.sort(rng.choice(np.arange(200, 400), (400, 6)), axis=1)
     mixed = np.where(squares < 2, true, last_ones).astype(np.int32)
     clear = (mixed != np.arange(400)[:, None]).all(axis=1)
     clear &= [len(set(one)) == 6 for one in mixed.tolist()]
-    clear &= (np.sqrt(space.on_edges(_rows(mixed))).reshape(400, 6) * 2 >= squares - 1e-12).all(axis=1)
-    found = Lists(mixed.copy(), np.sqrt(space.on_edges(_rows(mixed))).reshape(400, 6) * 2)
-    space.settle(found)
-    with_direction = clear & ~space.blank
+    clear &= (np.sqrt(points.measure(_rows(mixed))).reshape(400, 6) * 2 >= squares - 1e-12).all(axis=1)
+    found = Lists(mixed.copy(), np.sqrt(points.measure(_rows(mixed))).reshape(400, 6) * 2)
+    points.settle(found)
+    with_direction = clear & ~points.blank
     assert with_direction.sum() > 100
     np.testing.assert_array_equal(found.nearest[with_direction], true[with_direction])
 
