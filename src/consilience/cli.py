@@ -226,9 +226,7 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
             metavar="HOW",
             help=f"what each {whose} counts: agreement (default), uniform",
         )
-    cluster.add_argument(
-        "--max-clusters", type=int, metavar="C", help="the most that --clusters auto considers (default: 20)"
-    )
+    cluster.add_argument("--max-clusters", type=int, metavar="C", help="the most for auto (default: 20)")
     cluster.add_argument(
         "--assign-labels",
         choices=["kmeans", "cluster_qr", "leiden"],
@@ -344,7 +342,7 @@ def _add_input(parser: argparse.ArgumentParser, *, auto: bool = False) -> None:
         "--max-memory",
         type=_memory,
         metavar="M",
-        help="refuse what needs more, such as 6GiB (default: all free)",
+        help="refuse what needs more, such as 6GiB",
     )
     parser.add_argument(
         "--max-bytes", type=int, default=8 << 30, metavar="N", help="largest file, unpacked (default: 8 GiB)"

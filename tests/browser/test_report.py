@@ -580,13 +580,7 @@ def test_a_single_view_and_a_single_cluster(open_page, tmp_path):
     assert page.locator("#chart-map .tip").text_content().startswith("3cluster 0")
 
 
-NEEDS_MAP = pytest.mark.xfail(
-    strict=True, reason="report.js asks for the map without looking whether it is there"
-)
-LEFT_OUT = [pytest.param(one.name, marks=NEEDS_MAP if one.name == "answer" else ()) for one in SECTIONS]
-
-
-@pytest.mark.parametrize("left_out", LEFT_OUT)
+@pytest.mark.parametrize("left_out", [one.name for one in SECTIONS])
 def test_a_page_without_one_of_its_sections_still_works(open_page, fitted, tmp_path, left_out):
     """Sections may be left out; an error of a script would make this test fail when it ends."""
     sections = [one for one in SECTIONS if one.name != left_out]

@@ -144,7 +144,7 @@ def as_subject(
         return _of_model(fitted, labels, sample_names)
     raise TypeError(
         "Only a fitted SimilarityGraphFusion or DistanceGraphFusion, or what fuse_graphs returned, can be "
-        f"inspected, not a {type(fitted).__name__}: other systems do not keep what each view says."
+        f"inspected, not {type(fitted).__name__}: other systems do not keep what each view says."
     )
 
 

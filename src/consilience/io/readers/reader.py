@@ -199,6 +199,7 @@ def register_reader(ending: str, read: Callable[[Source], Content], *, packed: b
     ...     _ = file.write_text("[[1, 2], [3, 4]]")
     ...     read_views(file).views
     Views(2 samples: 'sizes' 2 x 2 float64)
+    >>> del KINDS[".json"], _ARRAYS[".json"]
     """
     if not ending.startswith(".") or ending != ending.lower() or len(ending) < 2:
         raise ValueError(f"ending must be in lower case, such as '.json', got {ending!r}.")

@@ -4,7 +4,7 @@ const reportCharts = (() => {
   // Okabe and Ito's colours, easy to tell apart by colour-blind readers; the last is that of the text.
   const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
   const SHAPES = ["circle", "triangle", "diamond", "rect", "pin", "arrow"];
-  const MOST_TOLD = 12; // views in a tooltip
+  const MOST_LISTED = 12; // views in a tooltip
   const MOST_SVG = 6000; // marks; more are drawn on a canvas
 
   function theme() {
@@ -66,12 +66,12 @@ const reportCharts = (() => {
   function opinions(data, i) {
     const { scores, flags } = data.map;
     const order = data.views.map((_, view) => view).sort((a, b) => (scores[i][b] ?? -1) - (scores[i][a] ?? -1));
-    const rows = order.slice(0, MOST_TOLD).map((view) => [
+    const rows = order.slice(0, MOST_LISTED).map((view) => [
       data.views[view],
       scores[i][view] === null ? "nothing to compare" : written(scores[i][view]),
       flags[i].includes(view) ? "flagged" : "",
     ]);
-    if (order.length > MOST_TOLD) rows.push([`and ${order.length - MOST_TOLD} more`, "", ""]);
+    if (order.length > MOST_LISTED) rows.push([`and ${order.length - MOST_LISTED} more`, "", ""]);
     return rows;
   }
 
@@ -407,7 +407,7 @@ const reportCharts = (() => {
           return chart.dispatchAction({ type: "showTip", seriesIndex: s, dataIndex: at });
         }
       },
-      hit: (i) => [data.map.names[i], ...aboutSample(data, i),
+      describe: (i) => [data.map.names[i], ...aboutSample(data, i),
         `scores: ${opinions(data, i).map((row) => row.filter(Boolean).join(" ")).join(", ")}`].join("; "),
     };
   }

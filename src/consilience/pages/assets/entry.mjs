@@ -1,4 +1,4 @@
-// What of Apache ECharts the report uses. README.md beside this file says how the bundle is made of it.
+// What of Apache ECharts the report uses. README.md next to this file says how the bundle is made of it.
 import { use } from "echarts/core";
 import { BarChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
 import {

@@ -53,9 +53,9 @@
       shown += row.hidden ? 0 : 1;
     }
     const [chosen] = controls.querySelector("[data-filter=view]").selectedOptions;
-    const told = [shown === rows.length ? "" : shown ? `${shown} of ${rows.length} shown` : "No row matches"];
-    told.push(chosen.dataset.partly ?? "");
-    controls.querySelector("output").textContent = told.filter(Boolean).join("; ");
+    const notes = [shown === rows.length ? "" : shown ? `${shown} of ${rows.length} shown` : "No row matches"];
+    notes.push(chosen.dataset.partly ?? "");
+    controls.querySelector("output").textContent = notes.filter(Boolean).join("; ");
   }
 
   for (const controls of document.querySelectorAll("[data-filters]")) {
@@ -109,7 +109,8 @@
   // Charts
 
   const charts = reportCharts.start(data, showView);
-  document.getElementById("map-colour").addEventListener("change", (event) => charts.colour(event.target.value));
+  // A page may leave out the section with the map.
+  document.getElementById("map-colour")?.addEventListener("change", (event) => charts.colour(event.target.value));
 
   const found = document.getElementById("map-found");
   const drawn = data.map.names.length;
@@ -117,7 +118,7 @@
   let matches = [];
   let at = 0;
 
-  // The samples of a name, the nearest first: to the letter, but for case, by their beginning, by any part.
+  // The samples of a name, the nearest first: to the letter, except for case, by their beginning, by any part.
   function matching(wanted) {
     const lower = wanted.toLowerCase();
     const rank = (name) => [
@@ -132,18 +133,18 @@
     const several = matches.length > 1;
     const place = `Match ${at + 1} of ${matches.length.toLocaleString("en")}${ofDrawn}; Enter for the next.`;
     charts.point(matches[at]);
-    found.textContent = `${charts.told(matches[at])}. ${several ? place : ""}`.trim();
+    found.textContent = `${charts.describe(matches[at])}. ${several ? place : ""}`.trim();
   }
 
   const find = document.getElementById("map-find");
-  find.addEventListener("input", () => {
+  find?.addEventListener("input", () => {
     const wanted = find.value.trim();
     [matches, at] = [wanted ? matching(wanted) : [], 0];
     if (matches.length) return showMatch();
     charts.point(null);
     found.textContent = wanted && (ofDrawn ? `None${ofDrawn} has this name.` : "No sample has this name.");
   });
-  find.addEventListener("keydown", (event) => {
+  find?.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || matches.length < 2) return;
     at = (at + (event.shiftKey ? matches.length - 1 : 1)) % matches.length;
     showMatch();
