@@ -1,9 +1,9 @@
 """How far one has to walk to follow one fit: `python -m benchmarks.walk`.
 
-`DistanceGraphFusion(n_clusters=10, random_state=0).fit(views)` on the bundled digits is run once more after a first
-time, and every call of a Python function of the package is noted: in how many files and functions the fit takes
-place, how deep calls are nested, how many go from one file to another, and how many classes of the package are
-above the estimator. Compiled kernels are not followed; comprehensions belong to their function.
+`DistanceGraphFusion(n_clusters=10, random_state=0).fit(views)` on the bundled digits is run once more after
+a first time, and every call of a Python function of the package is noted: in how many files and functions the
+fit takes place, how deep calls are nested, how many go from one file to another, and how many classes of the
+package are above the estimator. Compiled kernels are not followed; comprehensions belong to their function.
 
     python -m benchmarks.walk --files        # also the files, each with its functions and calls
     python -m benchmarks.walk --tree OTHER   # the same of another checkout, as a second column

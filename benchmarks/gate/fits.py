@@ -25,7 +25,12 @@ from .sets import DataSet
 FUSIONS = {"SGF": SimilarityGraphFusion, "DGF": DistanceGraphFusion}
 DENSE = {"MCGC": 1100, "MVGL": 1100, "RMSC": 700, "SNF": 1100}  # samples at most
 SCORED = ("SGF", "DGF", "Average", "SGF exact", "DGF exact", "SGF paper", "DGF paper")
-TEN_RESTARTS = ("AASC", "CoReg", "RMSC", "WMSC")  # of k-means, when the baseline was made: now 30 as elsewhere
+TEN_RESTARTS = (
+    "AASC",
+    "CoReg",
+    "RMSC",
+    "WMSC",
+)  # of k-means, when the baseline was made: now 30 as elsewhere
 ABSENT = 0.2  # share of the samples that each view lacks, in fits with missing samples
 Arrays = dict[str, NDArray[Any]]
 

@@ -48,7 +48,9 @@ def speed_table(before: Store, now: Store) -> Iterator[str]:
             same = [one for one in (stage, *SAME_WORK.get(stage, ())) if one in _stages(new)]
             if same and seconds >= 0.02:
                 later = sum(_stages(new)[one] for one in same)
-                yield _row(f"  {' + '.join(same)}", seconds, later, pace, _peak(old, [stage]), _peak(new, same))
+                yield _row(
+                    f"  {' + '.join(same)}", seconds, later, pace, _peak(old, [stage]), _peak(new, same)
+                )
 
 
 def _stages(found: dict[str, Any]) -> dict[str, float]:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from tests.engines.placed import place
 
 from consilience import make_multiview
 from consilience.agreement import Agreement, row_reliability, view_agreement, view_reliability
@@ -12,7 +13,6 @@ from consilience.agreement.reliability import LEAST_ROW_TRUST
 from consilience.engines import engine_names, threads
 from consilience.engines.numba import overlaps as compiled_overlaps
 from consilience.engines.numpy import overlaps as plain_overlaps
-from tests.engines.placed import place
 
 every_engine = pytest.mark.parametrize("engine", engine_names())
 

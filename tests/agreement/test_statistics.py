@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.engines.placed import place
 
 from consilience.agreement import view_agreement
 from consilience.agreement.statistics import _beyond_chance
 from consilience.engines import engine_names, get_engine, threads
-from tests.engines.placed import place
 
 every_engine = pytest.mark.parametrize("engine", engine_names())
 

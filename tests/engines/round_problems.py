@@ -30,7 +30,7 @@ def random_problem(seed, v, n_edges, missing=False, dtype=np.float64):
 
 
 def doubted(problem, seed):
-    """Return the same problem; in what a view has seen, with trust of every size: in full, in part, hardly any."""
+    """Return the same problem with trust of every size, where a view has seen the edge."""
     rng = np.random.default_rng([seed, 1])
     shape = problem.weights.shape
     kind = rng.integers(3, size=shape)

@@ -1,4 +1,4 @@
-"""Every engine through every function of the seam, next to the readable one: on random and on real problems."""
+"""Every engine through every function of the seam, next to the readable one, on random and on real data."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Stages, models, inspection and prediction leave handles alone: an engine may keep them wherever it likes."""
+"""Stages, models, inspection and prediction leave handles alone: an engine may keep them anywhere."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_the_seam_works_with_closed_handles():
 
 @pytest.mark.parametrize("name", systems())
 def test_every_model(name, views):
-    given = dict(n_clusters=4, random_state=0)
+    given = {"n_clusters": 4, "random_state": 0}
     sealed = systems()[name](**given, engine=OpaqueEngine()).fit(views)
     assert_same_fit(sealed, systems()[name](**given).fit(views))
     assert_nothing_sealed(sealed)
@@ -89,7 +89,7 @@ def test_every_way_to_fit_and_predict(name, more, views):
 
 
 def test_exact_solver(views):
-    given = dict(n_clusters=4, random_state=0, solver="exact")
+    given = {"n_clusters": 4, "random_state": 0, "solver": "exact"}
     assert_same_fit(
         DistanceGraphFusion(**given, engine=OpaqueEngine()).fit(views),
         DistanceGraphFusion(**given).fit(views),
@@ -97,7 +97,7 @@ def test_exact_solver(views):
 
 
 def test_inspection_and_the_question_whether_fusing_helps(views):
-    given = dict(n_clusters=4, random_state=0)
+    given = {"n_clusters": 4, "random_state": 0}
     sealed = inspect(DistanceGraphFusion(**given, engine=OpaqueEngine()).fit(views))
     plain = inspect(DistanceGraphFusion(**given).fit(views))
     np.testing.assert_array_equal(sealed.samples.scores, plain.samples.scores)
@@ -119,7 +119,7 @@ def test_functional_twins():
 
 
 def test_shared_views_checkpoints_and_files(views, tmp_path):
-    engine, given = OpaqueEngine(), dict(n_clusters=4, random_state=0)
+    engine, given = OpaqueEngine(), {"n_clusters": 4, "random_state": 0}
     plain = DistanceGraphFusion(**given).fit(views)
     shared = SharedViews(views)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The rounds of a fusion: every engine against the readable one, step by step, and that one against the model."""
+"""The rounds of a fusion: every engine against the readable one, and that one against the model."""
 
 import dataclasses
 import itertools

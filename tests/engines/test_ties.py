@@ -226,7 +226,7 @@ def test_a_graph_of_many_equal_edges_is_clustered():
 @every_engine
 @pytest.mark.parametrize("degree", [30, 80])
 def test_equal_edges_are_no_agreement(engine, degree):
-    # Unrelated graphs, each with groups of its own: which share most does not depend on the order of the samples.
+    # Unrelated graphs, each with its own groups: which share most does not depend on the order of samples.
     rng = np.random.default_rng(8)
     graphs = [blocks(rng.integers(4, size=300), rng, degree, 3.0) for _ in range(10)]
     views = [place(engine, graph, "precomputed_similarity") for graph in graphs]

@@ -446,9 +446,7 @@ def test_scaling_a_view_changes_nothing(solver):
 @pytest.mark.parametrize("solver", ["dca", "exact"])
 def test_engines_agree_on_a_whole_fusion(solver):
     problem = pose(planted_weights(14, 4, 1000), beta=0.1, gamma=1.2, view_weights=[1, 0.5, 2, 1])
-    results = [
-        solve(problem, solver=solver, engine=name) for name in engine_names()
-    ]
+    results = [solve(problem, solver=solver, engine=name) for name in engine_names()]
     for result in results[1:]:
         np.testing.assert_allclose(result.history, results[0].history, rtol=1e-9)
         np.testing.assert_allclose(result.fused, results[0].fused, rtol=1e-8)

@@ -127,7 +127,9 @@ def test_what_is_returned(helped):
 
 def test_the_fused_labels_are_those_of_the_estimator(helped):
     sample, found = helped
-    model = DistanceGraphFusion(n_clusters=4, assign_labels=KMeansLabels(n_init=10), random_state=0).fit(sample.views)
+    model = DistanceGraphFusion(n_clusters=4, assign_labels=KMeansLabels(n_init=10), random_state=0).fit(
+        sample.views
+    )
     assert ari(model.labels_, found.labels[-1]) > 0.99
     assert np.allclose(model.view_reliability_, found.evidence.reliability)
 
@@ -206,7 +208,11 @@ def test_similarities_are_fused_by_both_models():
     found = does_fusion_help(similar, 4, metric="precomputed_similarity", n_resamples=3, random_state=0)
     assert found.names[-2:] == ("SGF", "DGF")
     assert set(found.skipped) == {"concatenation"}
-    labels = DistanceGraphFusion(n_clusters=4, metric="precomputed_similarity", random_state=0).fit(similar).labels_
+    labels = (
+        DistanceGraphFusion(n_clusters=4, metric="precomputed_similarity", random_state=0)
+        .fit(similar)
+        .labels_
+    )
     assert ari(found.labels[-1], labels) > 0.99
 
 
@@ -326,8 +332,12 @@ def test_edge_weights_in_a_subset(engine):
     lists = engine.nearest(anew.prepared.points[0], 5).lists
     edges = engine.unite([lists], None)
     for one, other in zip(taken.prepared.points, anew.prepared.points, strict=True):
-        assert np.allclose(engine.fetch(engine.measure(one, edges)), engine.fetch(engine.measure(other, edges)))
-    assert np.array_equal(engine.fetch(engine.nearest(taken.prepared.points[0], 5).lists), engine.fetch(lists))
+        assert np.allclose(
+            engine.fetch(engine.measure(one, edges)), engine.fetch(engine.measure(other, edges))
+        )
+    assert np.array_equal(
+        engine.fetch(engine.nearest(taken.prepared.points[0], 5).lists), engine.fetch(lists)
+    )
 
 
 def test_nothing_goes_with_anything_once_structure_is_gone():

@@ -31,12 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected compo
 STAGES = ("search", "agree", "connect", "weigh", "fuse", "sparsify", "embed", "label")
 RESUMED = [
     *((name, stage) for name in ("SGF", "DGF", "Average") for stage in STAGES),
-    *(
-        (name, stage)
-        for name in ("SGF-0", "DGF-0")
-        for stage in STAGES
-        if stage not in ("agree", "connect")
-    ),
+    *((name, stage) for name in ("SGF-0", "DGF-0") for stage in STAGES if stage not in ("agree", "connect")),
 ]
 
 

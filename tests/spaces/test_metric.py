@@ -119,7 +119,9 @@ def test_auto_is_cosine_iff_non_negative_with_more_than_80_percent_zeros(engine,
     assert resolve_one("auto", array, engine) == expected
     assert resolve_one("auto", sparse.csr_array(array), engine) == expected
     assert resolve_one("auto", sparse.csr_matrix(array), engine) == expected
-    assert looks_like_counts(array) is seems_counted(array, None, get_engine(engine)) is (expected == "cosine")
+    assert (
+        looks_like_counts(array) is seems_counted(array, None, get_engine(engine)) is (expected == "cosine")
+    )
 
 
 def test_auto_counts_stored_zeros_as_zeros():

@@ -192,7 +192,9 @@ def test_only_fits_that_need_much_depend_on_what_is_free(sample, monkeypatch):
     monkeypatch.setattr(table, "available_bytes", lambda: 1000)
     SimilarityGraphFusion(n_clusters=3, random_state=0).fit(sample.views)
     assert of().added > LITTLE
-    with pytest.raises(MemoryError, match=r"SGF on 1,000,000 .* in addition to the data, and 1\.0 KiB are free"):
+    with pytest.raises(
+        MemoryError, match=r"SGF on 1,000,000 .* in addition to the data, and 1\.0 KiB are free"
+    ):
         require_memory(of().size, "SGF")
     monkeypatch.setattr(table, "available_bytes", lambda: int(of().added / 0.9) + 1)
     require_memory(of().size, "SGF")

@@ -1,4 +1,4 @@
-"""Sparse matrices whose indices lie outside their shape: SciPy accepts them, compiled code must never see them."""
+"""Sparse matrices with indices outside their shape: SciPy accepts them, compiled code never sees them."""
 
 import subprocess
 import sys

@@ -498,7 +498,9 @@ def test_nodes_with_fewer_neighbours_than_asked_for():
     views = Views(data, pairwise=["net", "more", "noise"])
     metric = ["precomputed_similarity", "euclidean", "precomputed_similarity", "precomputed_similarity"]
     with pytest.warns(UserWarning, match="View 'noise' agrees with no other view"):
-        model = SimilarityGraphFusion(n_clusters=4, metric=metric, random_state=0, assign_labels=TEN).fit(views)
+        model = SimilarityGraphFusion(n_clusters=4, metric=metric, random_state=0, assign_labels=TEN).fit(
+            views
+        )
     assert (model.neighbors_[0] == np.arange(len(y))[:, None]).any(axis=1).mean() > 0.9
     assert model.view_weights_[3] == 0 and (model.view_weights_[:3] > 0).all()
     assert nmi(y, model.labels_) > 0.9

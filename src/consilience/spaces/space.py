@@ -95,7 +95,8 @@ def label_of(ids: Sequence[Any] | NDArray[Any] | None, i: int) -> str:
     """
     if ids is None:
         return str(i)
-    return repr(ids.tolist()[i] if isinstance(ids, np.ndarray) else ids[i])
+    label = ids[i]
+    return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def pair_label(ids: Sequence[Any] | NDArray[Any] | None, i: int, j: int, *, new: bool = False) -> str:
@@ -200,7 +201,8 @@ def gower_ranges(
 ) -> NDArray[np.float64]:
     """Return the divisors of differences for Gower's distance, or raise a ValueError.
 
-    They are the ranges of the columns; 0 for categories, and infinity for constant columns. `lowest` and `highest` are of each column's values; a column without any may have NaN, or inf and -inf.
+    They are the ranges of the columns; 0 for categories, and infinity for constant columns. `lowest` and
+    `highest` are those of each column's values: NaN, or inf and -inf, in a column without any.
     """
     d = len(lowest)
     kinds = ("numeric",) * d if kinds is None else tuple(kinds)

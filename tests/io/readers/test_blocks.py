@@ -11,9 +11,9 @@ import pytest
 
 from consilience import DistanceGraphFusion, Views
 from consilience.cli import main
+from consilience.io.readers import FileError, arrays, parquet, read_labels, read_views, zarr_array
 from consilience.run import memory
 from consilience.run.config import config_context
-from consilience.io.readers import FileError, arrays, parquet, read_labels, read_views, zarr_array
 
 EXTRA = "the extra `files` is not installed: pip install 'consilience[files]'"
 A = np.random.default_rng(0).normal(size=(1000, 20)).astype(np.float32)

@@ -1,0 +1,161 @@
+"""Models, systems and engines that are not of this package: known by name, saved and loaded."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import consilience
+from consilience import DistanceGraphFusion, ampute, make_multiview
+from consilience.engines import engine_names, get_engine, register_engine
+from consilience.engines.numpy import NumpyEngine
+from consilience.fusion import EdgeFusion
+from consilience.io.stored import REGISTRY, stored
+from consilience.models import AverageGraph, GraphFusion, estimator, register_system, registry, systems
+from consilience.testing import assert_same_partition, check_multiview_estimator
+
+pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+DATA = make_multiview(90, n_views=4, n_clusters=3, separation=4.0, random_state=0)
+
+
+@dataclass(frozen=True)
+class QuantileFusion(EdgeFusion):
+    quantile: float = 0.5
+
+    def combine(self, weights, counts):
+        return np.nanquantile(np.where(counts > 0, weights, np.nan), self.quantile, axis=0)
+
+
+@estimator
+class QuantileGraph(GraphFusion):
+    """A quantile over the views."""
+
+    quantile: float = 0.5
+
+    def edge_fusion(self):
+        return QuantileFusion(self.quantile)
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    monkeypatch.setitem(REGISTRY, "QuantileFusion", None)
+    del REGISTRY["QuantileFusion"]
+    stored()(QuantileFusion)
+    register_system("Quantile", QuantileGraph)
+
+
+def test_a_fusion_of_ones_own_passes_the_checks():
+    check_multiview_estimator(QuantileGraph())
+
+
+def test_its_parameter_counts():
+    middle, lowest = (
+        QuantileGraph(n_clusters=3, quantile=q, random_state=0).fit(DATA.views) for q in (0.5, 0.0)
+    )
+    assert_same_partition(middle.labels_, DATA.y)
+    assert (middle.graph_ != lowest.graph_).nnz > 0
+    assert QuantileGraph(quantile=0.3).get_params()["quantile"] == 0.3
+
+
+def test_it_is_saved_loaded_and_predicts(registered, tmp_path):
+    views = ampute(DATA.views, 0.2, random_state=0)
+    model = QuantileGraph(n_clusters=3, random_state=0).fit(views)
+    loaded = consilience.load(model.save(tmp_path / "own.consilience"))
+    assert type(loaded) is QuantileGraph
+    new = {name: view[:9] for name, view in DATA.views.items()}
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+
+
+def test_what_is_not_stored_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    model = QuantileGraph(n_clusters=3, random_state=0).fit(DATA.views)
+    with pytest.raises(ValueError, match=r"QuantileGraph is not one of the systems .*register_system"):
+        model.save(tmp_path / "own.consilience")
+    register_system("Quantile", QuantileGraph)
+    with pytest.raises(ValueError, match="QuantileFusion"):
+        model.save(tmp_path / "own.consilience")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_a_system_that_is_not_known_here(registered, tmp_path, monkeypatch):
+    path = QuantileGraph(n_clusters=3, random_state=0).fit(DATA.views).save(tmp_path / "own.consilience")
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    with pytest.raises(ValueError, match="QuantileGraph"):
+        consilience.load(path)
+
+
+def test_a_fit_of_ones_own_goes_on_from_checkpoints(registered, tmp_path, monkeypatch):
+    expected = QuantileGraph(n_clusters=3, random_state=0).fit(DATA.views)
+    with consilience.config_context(checkpoint_dir=tmp_path):
+        with monkeypatch.context() as patched:
+            patched.setattr("consilience.models.base.embed", None)
+            with pytest.raises(TypeError):
+                QuantileGraph(n_clusters=3, random_state=0).fit(DATA.views)
+        monkeypatch.setattr(QuantileFusion, "combine", None)  # it is not called again
+        model = QuantileGraph(n_clusters=3, random_state=0).fit(DATA.views)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert (model.graph_ != expected.graph_).nnz == 0
+
+
+def test_systems_have_names_of_their_own(registered):
+    assert list(systems())[-1] == "Quantile" and systems()["Quantile"] is QuantileGraph
+    register_system("Quantile", QuantileGraph)  # again: a module may be loaded twice
+
+    @estimator
+    class Another(AverageGraph):
+        """Another."""
+
+    for name, system, message in [
+        ("DGF", Another, "There is a system 'DGF'"),
+        ("dgf", Another, "There is a system 'DGF'"),
+        ("Other", type("SNF", (Another,), {}), r"There is a system 'SNF' \(SNF\) already"),
+        ("Other", dict, "A system is a subclass of MultiviewClusterer"),
+        ("Other", Another(), "A system is a subclass of MultiviewClusterer"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            register_system(name, system)
+    assert "Other" not in systems()
+
+
+def test_stored_classes_have_names_of_their_own():
+    class EdgeSet:
+        pass
+
+    with pytest.raises(ValueError, match=r"There is a stored class 'EdgeSet' in consilience\.graphs; choose"):
+        stored(attributes=("x",))(EdgeSet)
+
+
+class Abacus(NumpyEngine):
+    name = "abacus"
+
+
+@pytest.fixture
+def abacus(monkeypatch):
+    monkeypatch.setattr("consilience.engines._ENGINES", dict(consilience.engines._ENGINES))
+    register_engine("abacus", Abacus)
+
+
+def test_an_engine_of_ones_own_has_a_name(abacus, tmp_path):
+    assert engine_names()[-1] == "abacus" and isinstance(get_engine("abacus"), Abacus)
+    by_name = DistanceGraphFusion(n_clusters=3, engine="abacus", random_state=0).fit(DATA.views)
+    by_instance = DistanceGraphFusion(n_clusters=3, engine=Abacus(), random_state=0).fit(DATA.views)
+    np.testing.assert_array_equal(by_name.labels_, by_instance.labels_)
+    for model in (by_name, by_instance):
+        loaded = consilience.load(model.save(tmp_path / "fit.consilience", force=True))
+        assert loaded.engine == "abacus"
+        new = {name: view[:5] for name, view in DATA.views.items()}
+        np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+
+
+def test_engines_have_names_of_their_own(abacus):
+    register_engine("abacus", Abacus)
+    with pytest.raises(ValueError, match="There is an engine 'numba' in this package"):
+        register_engine("numba", Abacus)
+    with pytest.raises(ValueError, match="An engine has a name"):
+        register_engine("", Abacus)
+    with pytest.raises(ValueError, match="something to make it"):
+        register_engine("mine", Abacus())
+    with pytest.raises(ValueError, match=r"Unknown engine 'mine'; known: 'numba', 'numpy', 'abacus', or"):
+        DistanceGraphFusion(engine="mine").fit(DATA.views)
