@@ -9,7 +9,8 @@ import consilience
 from consilience import DistanceGraphFusion, ampute, make_multiview
 from consilience.engines import engine_names, get_engine, register_engine
 from consilience.engines.numpy import NumpyEngine
-from consilience.fusion import EdgeFusion
+from consilience.fusion import ConsistentFusion, EdgeFusion, Schedule
+from consilience.inspection import inspect
 from consilience.io.stored import REGISTRY, stored
 from consilience.models import AverageGraph, GraphFusion, estimator, register_system, registry, systems
 from consilience.testing import assert_same_partition, check_multiview_estimator
@@ -159,3 +160,103 @@ def test_engines_have_names_of_their_own(abacus):
         register_engine("mine", Abacus())
     with pytest.raises(ValueError, match=r"Unknown engine 'mine'; known: 'numba', 'numpy', 'abacus', or"):
         DistanceGraphFusion(engine="mine").fit(DATA.views)
+
+
+def missing_some():
+    return ampute(DATA.views, 0.3, random_state=1)
+
+
+def test_what_is_missing_is_completed_before_it_is_combined():
+    """The weighted mean, as a combination of one's own, is the average of this package; the median is not."""
+
+    class Mean(EdgeFusion):
+        def combine(self, weights, counts):
+            return np.average(weights, axis=0, weights=counts)
+
+    @estimator
+    class MeanGraph(GraphFusion):
+        """The mean."""
+
+        def edge_fusion(self):
+            return Mean()
+
+    for settings in ({}, {"missing": "plain"}, {"row_weights": "agreement"}):
+        mean, ours, median = (
+            model(n_clusters=3, random_state=0, **settings).fit(missing_some()).graph_
+            for model in (MeanGraph, AverageGraph, QuantileGraph)
+        )
+        np.testing.assert_allclose(mean.toarray(), ours.toarray(), atol=1e-12)
+        assert abs(median - ours).max() > 1e-3
+
+
+@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize(
+    ("combined", "message"),
+    [
+        (lambda w: w.mean(axis=1), r"Odd\.combine must return one number for each of the [\d,]+ edges, got"),
+        (lambda w: w.mean(axis=0)[:-1], "must return one number for each"),
+        (lambda w: np.append(w.mean(axis=0), 1.0), "must return one number for each"),
+        (lambda w: w, "must return one number for each"),
+        (lambda w: w[0].astype(str), "must return one number for each"),
+        (lambda w: np.where(w[0] > 1, np.nan, w[0]), "the first is nan, of an edge with the weights"),
+        (lambda w: -w.mean(axis=0), "finite numbers that are not negative"),
+        (lambda w: w[0] / 0.0, "finite numbers that are not negative"),
+    ],
+)
+def test_what_a_combination_returns_is_checked(engine, combined, message):
+    class Odd(EdgeFusion):
+        def combine(self, weights, counts):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return combined(weights)
+
+    @estimator
+    class OddGraph(GraphFusion):
+        """Odd."""
+
+        def edge_fusion(self):
+            return Odd()
+
+    with pytest.raises(ValueError, match=message):
+        OddGraph(n_clusters=3, engine=engine).fit(DATA.views)
+
+
+def test_values_for_other_edges_are_refused():
+    engine, edges = get_engine("numba"), get_engine("numba").unite([np.array([[1], [0], [1]])], None)
+    with pytest.raises(ValueError, match="There are 2 values for 3 edges"):
+        engine.sparsify(edges, np.ones(2), 1)
+
+
+def test_what_a_model_lacks_is_said():
+    @estimator
+    class Empty(GraphFusion):
+        """Nothing."""
+
+    with pytest.raises(NotImplementedError, match="Empty must implement `edge_fusion`"):
+        Empty(n_clusters=3).fit(DATA.views)
+    model = QuantileGraph(n_clusters=3, random_state=0).fit(DATA.views)
+    for name in ("consistent_", "inconsistent_", "history_", "n_iter_", "edges_"):
+        assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match="QuantileGraph does not keep consistent and inconsistent parts"):
+        _ = model.consistent_
+    with pytest.raises(TypeError, match=r"not QuantileGraph: it does not keep what is consistent"):
+        inspect(model)
+
+
+def test_models_with_parts_of_their_own_are_inspected(tmp_path):
+    class Same(EdgeFusion):
+        """SGF under another name."""
+
+        def fuse(self, *given):
+            return ConsistentFusion("similarity", 1.0, 100.0, Schedule()).fuse(*given)
+
+    @estimator
+    class SameGraph(GraphFusion):
+        """SGF under another name."""
+
+        def edge_fusion(self):
+            return Same()
+
+    model = SameGraph(n_clusters=3, random_state=0).fit(DATA.views)
+    assert inspect(model).samples.scores.shape == (90, 4)
+    assert model.consistent_.shape == model.inconsistent_.shape == (model.edges_.n_edges, 4)
+    assert model.report(tmp_path / "report.html").exists()

@@ -83,8 +83,8 @@ class Engine(ABC):
     def fetch(self, handle: Handle) -> Any:
         """Return what a handle stands for, in the memory of this process.
 
-        Lists, trust, values, weights and vectors become arrays, edges an `EdgeSet`, graphs a SciPy
-        csr_array. For engines that work in this memory that is the handle itself.
+        Lists, trust, values, weights, vectors and what is judged become arrays, edges an `EdgeSet`, graphs a
+        SciPy csr_array. For engines that work in this memory that is the handle itself.
         """
 
     @abstractmethod

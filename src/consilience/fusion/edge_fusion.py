@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines import Engine
+from ..engines.expected import expected_values
 from ..engines.results import Vector
 from ..graphs import EdgeKernel
 from ..io.stored import stored
@@ -36,18 +37,20 @@ class Learned(ABC):
 
         Parameters
         ----------
-        weights : weights
+        weights : handle of weights, (v, n_edges)
             By the kernels of the fit, divided by its units.
-        judged : judged, or None
+        judged : handle of bool, (v, n_edges), or None
             Which view judges which edge; None: all judge all.
-        trust : weights, or None
-            How much each view counts on each edge, as a part of its weight; None: 1 where it judges.
+        trust : handle of weights, (v, n_edges), or None
+            How much each view counts on each edge, as a part of its weight: 0 where it does not judge. None:
+            1 where it judges.
         engine : Engine
             The engine that computes.
 
         Returns
         -------
-        values
+        handle of values, (n_edges,)
+            Not negative.
         """
 
 
@@ -58,19 +61,22 @@ class Fused:
 
     Attributes
     ----------
-    similarity : values
+    similarity : handle of values, (n_edges,)
         The unified similarities.
     learned : Learned
         What it learned, for other edges.
     view_weights : ndarray of shape (v,)
-        How much each view counts.
-    expected : values, or None
+        How much each view counts: as `EdgeFusion.fuse` was given them, unless the model changes them. The
+        table of views shows them.
+    expected : handle of values, (n_edges,), or None
         The unified similarities if every view judged every edge, with expected values where it does not; None
-        if all views do.
+        if all views do, or if `similarity` is good enough there.
     result : FusionResult or None
-        The full result of a consistent fusion; None for other models.
+        Of models that separate consistent from inconsistent parts: these parts. Such models can be inspected;
+        None for others.
     kernels, units
-        As in `EdgeWeights`: how each view's values became weights, and what these are divided by.
+        As in `EdgeWeights`: how each view's values became weights, and what these are divided by. The stage
+        sets them.
     """
 
     similarity: Any = field(repr=False, metadata=HANDLE)
@@ -127,28 +133,32 @@ class EdgeFusion(ABC):  # noqa: B024 - one of two methods is implemented, so nei
 
         Parameters
         ----------
-        weights : weights
-            Each view's weights on the edges; may be overwritten.
-        edges : edges
-            The edges.
+        weights : handle of weights, (v, n_edges)
+            Each view's weights on the edges, by its kernel. They are not divided by the units yet; what
+            `Learned.similarity` gets is. May be overwritten.
+        edges : handle of edges
+            The edges; ``engine.judged(edges)`` says which view judges which.
         view_weights : ndarray of shape (v,)
             How much each view counts.
-        trust : trust, or None
-            How much each row of each view counts.
+        trust : handle of trust, (n, v), or None
+            How much each row of each view counts; `Engine.trust_on_edges` makes it (v, n_edges). None: 1.
         names : sequence of str
             The views' names, for messages.
         impute : bool
             Whether `Fused.expected` is asked for.
         engine : Engine
             The engine that computes.
+
+        Returns
+        -------
+        Fused
         """
         judged = engine.judged(edges)
         comparable = engine.divide(weights, self.units(weights, judged, engine))
         on_edges = None if trust is None else engine.trust_on_edges(edges, trust, comparable)
-        learned = LearnedCombination(self, view_weights)
-        expected = None
+        learned, expected = LearnedCombination(self, view_weights), None
         if impute and judged is not None:
-            expected = engine.expected_average(comparable, judged, view_weights, on_edges)
+            expected = learned.expected(comparable, judged, on_edges, engine)
         return Fused(
             learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected
         )
@@ -158,9 +168,10 @@ class EdgeFusion(ABC):  # noqa: B024 - one of two methods is implemented, so nei
         weights: NDArray[np.floating[Any]],
         counts: NDArray[np.floating[Any]],
     ) -> NDArray[np.floating[Any]]:
-        """Return one similarity for each edge, from the weights of the views (v, n_edges).
+        """Return one similarity for each edge (n_edges,), not negative, from the weights of the views.
 
-        `counts` of the same shape says how much each view counts on each edge: 0 where it does not judge.
+        `weights` (v, n_edges) are divided by the units. `counts` of the same shape says how much each view
+        counts on each edge: 0 where it does not judge. Of each edge, at least one is above 0.
         """
         raise NotImplementedError(f"{type(self).__name__} implements neither `fuse` nor `combine`.")
 
@@ -181,7 +192,33 @@ class LearnedCombination(Learned):
             counts = counts * engine.fetch(trust)
         elif judged is not None:
             counts = counts * engine.fetch(judged)
-        return engine.adopt(np.asarray(self.fusion.combine(array, counts)))
+        return engine.adopt(self._combined(array, counts))
+
+    def expected(self, weights: Any, judged: Any, trust: Any | None, engine: Engine) -> Any:
+        """Return the same if every view judged every edge: with expected weights where it does not."""
+        array, seen = engine.fetch(weights), engine.fetch(judged)
+        counts = np.broadcast_to(self.view_weights[:, None], array.shape)
+        if trust is not None:
+            counts = np.where(seen, counts * engine.fetch(trust), counts)
+        return engine.adopt(self._combined(expected_values(array, seen).astype(array.dtype), counts))
+
+    def _combined(self, weights: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.floating[Any]]:
+        """Call `combine`, and check what it returns: compiled code would not."""
+        found = np.asarray(self.fusion.combine(weights, counts))
+        who, n_edges = f"{type(self.fusion).__name__}.combine", weights.shape[1]
+        if found.shape != (n_edges,) or found.dtype.kind not in "fiu":
+            raise ValueError(
+                f"{who} must return one number for each of the {n_edges:,} edges, got an array of shape "
+                f"{found.shape} and type {found.dtype}."
+            )
+        wrong = np.flatnonzero(~(found >= 0) | np.isinf(found))
+        if wrong.size:
+            raise ValueError(
+                f"{who} must return finite numbers that are not negative; {wrong.size:,} of {n_edges:,} are "
+                f"not, the first is {found[wrong[0]]}, of an edge with the weights "
+                f"{weights[:, wrong[0]].tolist()} and the counts {counts[:, wrong[0]].tolist()}."
+            )
+        return found.astype(weights.dtype, copy=False)
 
 
 @stored()

@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from ..agreement import Agreement, view_agreement
 from ..agreement.reliability import COPY
 from ..engines import Engine, get_engine
-from ..fusion import ConsistentFusion, FusionResult
+from ..fusion import FusionResult
 from ..graphs import EdgeSet, symmetrize
-from ..models.fusion import GraphFusion
+from ..models.fusion import DistanceGraphFusion, GraphFusion, SimilarityGraphFusion
 from ..models.given import views_for
 from ..stages.label import canonical_labels
 from ..stages.prepare import expand
@@ -140,11 +140,12 @@ def as_subject(
         return fitted
     if isinstance(fitted, FusionResult):
         return _of_result(fitted, labels, sample_names)
-    if isinstance(fitted, GraphFusion) and isinstance(fitted.edge_fusion(), ConsistentFusion):
+    if isinstance(fitted, SimilarityGraphFusion | DistanceGraphFusion) or hasattr(fitted, "fusion_"):
         return _of_model(fitted, labels, sample_names)
     raise TypeError(
         "Only a fitted SimilarityGraphFusion or DistanceGraphFusion, or what fuse_graphs returned, can be "
-        f"inspected, not {type(fitted).__name__}: other systems do not keep what each view says."
+        f"inspected, not {type(fitted).__name__}: it does not keep what is consistent and inconsistent in "
+        "each view (`fusion_`)."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -84,9 +83,11 @@ class GraphFusion(MultiviewClusterer):
     clusters_a_graph: ClassVar[bool] = True
     resumes: ClassVar[bool] = True
 
-    @abstractmethod
     def edge_fusion(self) -> EdgeFusion:
         """Return the model that fuses what the views say of each edge, from the parameters."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must implement `edge_fusion`: return an EdgeFusion."
+        )
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: neighbours, shared edges, their weights, the fusion, one graph, labels."""
@@ -315,7 +316,11 @@ class GraphFusion(MultiviewClusterer):
         return self.views_
 
     def _result(self) -> FusionResult:
-        check_is_fitted(self, "fusion_")
+        check_is_fitted(self)
+        if not hasattr(self, "fusion_"):
+            raise AttributeError(
+                f"{type(self).__name__} does not keep consistent and inconsistent parts: its fusion has none."
+            )
         return self.fusion_
 
     @property

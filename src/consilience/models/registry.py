@@ -77,8 +77,13 @@ def register_system(name: str, system: type[MultiviewClusterer]) -> None:
     """
     if not (isinstance(system, type) and issubclass(system, MultiviewClusterer)):
         raise ValueError(f"A system is a subclass of MultiviewClusterer, got {system!r}.")
-    others = {key: cls for key, cls in systems().items() if _REGISTERED.get(key) is not system}
+    # The same class once more, as when a cell of a notebook is run again, takes the place of the first.
+    others = {key: cls for key, cls in systems().items() if not _is_again(_REGISTERED.get(key), system)}
     for key, cls in others.items():
         if name.casefold() == key.casefold() or system.__name__ == cls.__name__:
             raise ValueError(f"There is a system {key!r} ({cls.__name__}) already; choose another name.")
     _REGISTERED[name] = system
+
+
+def _is_again(one: type[MultiviewClusterer] | None, other: type[MultiviewClusterer]) -> bool:
+    return one is not None and (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)

@@ -108,7 +108,10 @@ def _read(file: ModelFile) -> MultiviewClusterer:
     name, version = file.manifest["class"], file.manifest["consilience_version"]
     cls = _classes().get(name) if isinstance(name, str) else None
     if cls is None:
-        raise ModelFileError(f"it is a model of the class {name!r}, which this version does not know")
+        raise ModelFileError(
+            f"it is a model of the class {name!r}, which is not known here; import the module that registers "
+            "it, or use a newer version of consilience"
+        )
     decoder = Decoder(file.array)
     try:
         parameters = decoder.mapping(file.manifest["parameters"], "parameters")

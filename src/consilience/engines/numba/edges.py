@@ -63,6 +63,8 @@ def keep_largest(
     edges: EdgeSet, values: Floats, k: int, shape: tuple[int, int] | None = None
 ) -> sparse.csr_array:
     """Return the graph of the k largest values of each row; values of 0 are stored if they are among them."""
+    if values.shape != edges.indices.shape:
+        raise ValueError(f"There are {values.size:,} values for {edges.n_edges:,} edges.")
     kept = mark_strongest(edges, values, k)
     n = edges.n_samples
     indptr = np.zeros(n + 1, dtype=edges.indptr.dtype)

@@ -119,7 +119,8 @@ class Decoder:
         name = node["class"]
         if not isinstance(name, str) or name not in REGISTRY:
             raise ModelFileError(
-                f"{path} is an object of the class {name!r}, which this version does not know"
+                f"{path} is an object of the class {name!r}, which is not known here; import the module "
+                "that defines it, or use a newer version of consilience"
             )
         return REGISTRY[name].build(self.mapping(node["state"], path, depth))
 

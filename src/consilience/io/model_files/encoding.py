@@ -136,5 +136,5 @@ def _refusal(value: Any, path: str) -> str:
         return f"{path} cannot be saved: it is a {kind}; of sparse matrices CSR is stored."
     return (
         f"{path} cannot be saved: it is a {type(value).__module__}.{kind}. Lists, tuples, dicts, arrays, "
-        "numbers and text can."
+        "numbers and text can, and classes decorated with consilience.io.stored.stored."
     )
