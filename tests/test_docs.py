@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from consilience import engines
 from consilience.io import stored
 from consilience.io.readers import formats, reader
 from consilience.models import registry
@@ -103,7 +104,15 @@ def namespace(monkeypatch):
 @pytest.fixture
 def registries():
     """Let a page register what it likes, until it ends."""
-    all_of_them = (registry._REGISTERED, stored.REGISTRY, formats.KINDS, formats.PACKED, reader._ARRAYS)
+    all_of_them = (
+        registry._REGISTERED,
+        stored.REGISTRY,
+        formats.KINDS,
+        formats.PACKED,
+        reader._ARRAYS,
+        engines._ENGINES,
+        engines._MADE,
+    )
     before = [copy(one) for one in all_of_them]
     yield
     for one, content in zip(all_of_them, before, strict=True):

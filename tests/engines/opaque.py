@@ -3,12 +3,15 @@
 import dataclasses
 import inspect
 import itertools
+import re
 from contextlib import suppress
+from typing import Any
 
-from consilience.engines import Engine, get_engine
+from consilience.engines import Engine, get_engine, protocol
 from consilience.engines.results import Neighbors, Spectrum
 
-HANDLES = ("Handle", "Handle | None", "tuple[Handle, Handle]")
+# The kinds of handles in the types of the protocol.
+KINDS = [name for name, line in vars(protocol).items() if line is Any and name not in ("Any", "Handle")]
 
 
 class Sealed:
@@ -73,13 +76,10 @@ class OpaqueEngine(Engine):
             )
         if isinstance(value, Spectrum):
             return dataclasses.replace(value, vectors=Sealed(value.vectors, self))
-        if annotation not in HANDLES or value is None:
+        kinds = re.findall(r"\w+", annotation.removesuffix(" | None"))
+        if value is None or not set(kinds) & set(KINDS):
             return value
-        return (
-            tuple(Sealed(one, self) for one in value)
-            if annotation.startswith("tuple")
-            else Sealed(value, self)
-        )
+        return tuple(Sealed(one, self) for one in value) if kinds[0] == "tuple" else Sealed(value, self)
 
 
 def _forward(name):

@@ -1,12 +1,14 @@
 """Models, systems and engines that are not of this package: known by name, saved and loaded."""
 
+import copy
+import pickle
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import consilience
-from consilience import DistanceGraphFusion, ampute, make_multiview
+from consilience import DistanceGraphFusion, ampute, engines, make_multiview
 from consilience.engines import engine_names, get_engine, register_engine
 from consilience.engines.numpy import NumpyEngine
 from consilience.fusion import ConsistentFusion, EdgeFusion, Schedule
@@ -134,7 +136,7 @@ class Abacus(NumpyEngine):
 
 @pytest.fixture
 def abacus(monkeypatch):
-    monkeypatch.setattr("consilience.engines._ENGINES", dict(consilience.engines._ENGINES))
+    monkeypatch.setitem(engines._ENGINES, "abacus", Abacus)
     register_engine("abacus", Abacus)
 
 
@@ -150,6 +152,54 @@ def test_an_engine_of_ones_own_has_a_name(abacus, tmp_path):
         np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
 
 
+def test_there_is_one_engine_of_each_name(abacus):
+    assert get_engine("abacus") is get_engine("abacus") and get_engine("numba") is get_engine("numba")
+    before = get_engine("abacus")
+    register_engine("abacus", Abacus)
+    assert get_engine("abacus") is not before
+
+
+def test_what_an_engine_holds_is_neither_pickled_nor_copied(abacus):
+    class Held(Abacus):
+        """Points belong to one instance, and stay there."""
+
+        def place(self, space):
+            return Points(super().place(space), self)
+
+        def query(self, points, rows):
+            assert points.owner is self
+            return super().query(points.inside, rows)
+
+        def nearest(self, points, k, search="exact"):
+            assert points.owner is self
+            return super().nearest(points.inside, k, search)
+
+        def measure(self, points, edges, known=None):
+            assert points.owner is self
+            return super().measure(points.inside, edges, known)
+
+        def is_constant(self, points):
+            return super().is_constant(points.inside)
+
+        def break_ties(self, points, lists, seed):
+            return super().break_ties(points.inside, lists, seed)
+
+    class Points:
+        def __init__(self, inside, owner):
+            self.inside, self.owner = inside, owner
+
+        def __reduce__(self):
+            raise AssertionError("points are pickled or copied")
+
+    register_engine("abacus", Held)
+    model = DistanceGraphFusion(n_clusters=3, engine="abacus", random_state=0).fit(DATA.views)
+    new = {name: view[:5] for name, view in DATA.views.items()}
+    expected = model.predict(new)
+    for other in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict(new), expected)
+    np.testing.assert_array_equal(model.set_params(engine=Held()).predict(new), expected)
+
+
 def test_engines_have_names_of_their_own(abacus):
     register_engine("abacus", Abacus)
     with pytest.raises(ValueError, match="There is an engine 'numba' in this package"):
@@ -160,6 +210,16 @@ def test_engines_have_names_of_their_own(abacus):
         register_engine("mine", Abacus())
     with pytest.raises(ValueError, match=r"Unknown engine 'mine'; known: 'numba', 'numpy', 'abacus', or"):
         DistanceGraphFusion(engine="mine").fit(DATA.views)
+    nameless = type("Nameless", (NumpyEngine,), {"name": None})
+    register_engine("abacus", nameless)
+    for engine in ("abacus", nameless()):
+        with pytest.raises(ValueError, match="Nameless needs a class attribute `name`"):
+            DistanceGraphFusion(engine=engine).fit(DATA.views)
+    register_engine("abacus", dict)
+    with pytest.raises(ValueError, match="The engine 'abacus' must be an instance of Engine"):
+        get_engine("abacus")
+    with pytest.raises(ValueError, match="Unknown engine"):
+        get_engine(Abacus)
 
 
 def missing_some():

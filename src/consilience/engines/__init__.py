@@ -16,6 +16,7 @@ _ENGINES: dict[str, str | Callable[[], Engine]] = {
     "numba": ".numba:NumbaEngine",
     "numpy": ".numpy:NumpyEngine",
 }
+_MADE: dict[str, Engine] = {}
 
 
 def engine_names() -> tuple[str, ...]:
@@ -32,6 +33,8 @@ def engine_names() -> tuple[str, ...]:
 def get_engine(engine: Any) -> Engine:
     """Return an engine, given its name; an engine is returned as it is.
 
+    There is one engine of each name in a process: handles that it has made stay its own.
+
     Examples
     --------
     >>> get_engine("numpy").name
@@ -39,19 +42,41 @@ def get_engine(engine: Any) -> Engine:
     >>> get_engine("abacus")
     Traceback (most recent call last):
     ...
-    ValueError: Unknown engine 'abacus'; known: 'numba', 'numpy', or an instance of Engine.
+    ValueError: Unknown engine 'abacus'; known: 'numba', 'numpy', or an instance of Engine...
     """
     if isinstance(engine, Engine):
+        _check_name(engine, getattr(engine, "name", None))
         return engine
     if not isinstance(engine, str) or engine not in _ENGINES:
         known = ", ".join(map(repr, _ENGINES))
-        raise ValueError(f"Unknown engine {engine!r}; known: {known}, or an instance of Engine.")
-    known_as = _ENGINES[engine]
-    if not isinstance(known_as, str):
-        return known_as()
-    module, _, name = known_as.partition(":")
-    cls: type[Engine] = getattr(import_module(module, __package__), name)
-    return cls()
+        raise ValueError(
+            f"Unknown engine {engine!r}; known: {known}, or an instance of Engine. One of your own has a "
+            "name after consilience.engines.register_engine."
+        )
+    if engine not in _MADE:
+        _MADE[engine] = _made(engine)
+    return _MADE[engine]
+
+
+def _made(name: str) -> Engine:
+    make = _ENGINES[name]
+    if isinstance(make, str):
+        module, _, attribute = make.partition(":")
+        make = getattr(import_module(module, __package__), attribute)
+    assert callable(make)
+    made = make()
+    _check_name(made, name)
+    return made
+
+
+def _check_name(engine: Any, name: Any) -> None:
+    """Raise a ValueError if this is no engine, or has another name: models and checkpoints know it by it."""
+    if not isinstance(engine, Engine):
+        raise ValueError(f"The engine {name!r} must be an instance of Engine, got {engine!r}.")
+    if not isinstance(name, str) or getattr(engine, "name", None) != name:
+        raise ValueError(
+            f"{type(engine).__name__} needs a class attribute `name`, by which it is registered."
+        )
 
 
 def register_engine(name: str, make: Callable[[], Engine]) -> None:
@@ -62,7 +87,8 @@ def register_engine(name: str, make: Callable[[], Engine]) -> None:
     name : str
         The `name` of the engine, which no engine of this package has.
     make : callable
-        Takes nothing, returns the engine: its class, for example.
+        Takes nothing, returns the engine: its class, for example. It is called once, when the engine is first
+        used. An engine that was registered by this name before is replaced.
 
     Examples
     --------
@@ -72,7 +98,7 @@ def register_engine(name: str, make: Callable[[], Engine]) -> None:
     >>> register_engine("abacus", Abacus)
     >>> get_engine("abacus").name
     'abacus'
-    >>> del _ENGINES["abacus"]
+    >>> del _ENGINES["abacus"], _MADE["abacus"]
     """
     if isinstance(_ENGINES.get(name), str):
         raise ValueError(f"There is an engine {name!r} in this package; choose another name.")
@@ -81,3 +107,4 @@ def register_engine(name: str, make: Callable[[], Engine]) -> None:
             f"An engine has a name, such as 'mine', and something to make it, got {name!r}, {make!r}."
         )
     _ENGINES[name] = make
+    _MADE.pop(name, None)

@@ -2,27 +2,37 @@
 
 Stages call an engine and never use the inside of what it returns. A *handle* is an object of the engine, an
 array or something on another device: only the engine that made it opens it. Scalars, v x v matrices, small
-samples and labels are returned to the caller; anything larger comes by `fetch`, when it is needed.
+samples and labels are returned to the caller; anything larger comes by `fetch`, when it is needed. The types
+of arguments and results say of which kind a handle is; whatever has another type is in the memory of this
+process.
 
 ==================  =====================================================================================
 handle              what it stands for
 ==================  =====================================================================================
-points              a view placed by the engine: rows and metric
-queries             new samples next to a placed view
-lists               the nearest k samples of each sample, (n, k); its own number where there are fewer
-stacked             the lists of several views, ready to be compared
-trust               how much each row of each view counts, (n, v)
-edges               the directed edges that the views share, row by row
-judged              which view judges which edge, (v, n_edges); None: all views judge all edges
-values              a number on each edge, (n_edges,)
-weights             a number on each edge for each view, (v, n_edges)
-state               the weights of a fusion, their inconsistent parts and the fused values
-graph               a symmetric sparse graph, (n, n)
-vectors             rows of an embedding, (n, m)
+Points              a view placed by the engine: rows and metric
+Queries             new samples next to a placed view
+Lists *             the nearest k samples of each sample, (n, k); its own number where there are fewer
+Known               distances that a search has measured, for `measure`
+Stacked             the lists of several views, ready to be compared
+NeighborGraph       the neighbours of a view, ready for `votes`
+Trust *             how much each row of each view counts, (n, v)
+Edges *             the directed edges that the views share, row by row: an `EdgeSet`
+Judged *            which view judges which edge, (v, n_edges) of bool; None: all views judge all edges
+Values *            a number on each edge, (n_edges,)
+Weights *           a number on each edge for each view, (v, n_edges); also trust on edges
+State               the weights of a fusion, their inconsistent parts and the fused values
+Marks               some of the edges from new samples, (n_edges,) of bool
+Graph *             a sparse graph, (n, n); from `keep_largest` not symmetric, and of any shape
+Vectors *           rows of an embedding, (n, m)
 ==================  =====================================================================================
 
+Those with a star are fetched and adopted: an engine that adopts an array cannot know of which kind it is
+until a function takes it. What is adopted may be kept without a copy. A handle may be in float32 where the
+docstring does not say otherwise; `fetch` returns it as it is. Unless a docstring says that it overwrites an
+argument, a function leaves its arguments as they are.
+
 `numpy` is the readable engine, and all others are tested against it; `numba` is the default. Both work in the
-memory of this process: their handles are plain arrays, `EdgeSet` and SciPy matrices.
+memory of this process: their handles are arrays, `EdgeSet`, SciPy matrices and small objects.
 """
 
 from __future__ import annotations
@@ -30,7 +40,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +50,23 @@ from ..spaces import Space
 from ..spaces.scaling import Columns
 from .results import Clusters, Matrix, Neighbors, Overlaps, Spectrum, Sums, Vector
 
-Handle = Any
+Handle: TypeAlias = Any
+# Kinds of handles: see the table above.
+Points: TypeAlias = Any
+Queries: TypeAlias = Any
+Lists: TypeAlias = Any
+Known: TypeAlias = Any
+Stacked: TypeAlias = Any
+NeighborGraph: TypeAlias = Any
+Trust: TypeAlias = Any
+Edges: TypeAlias = Any
+Judged: TypeAlias = Any
+Values: TypeAlias = Any
+Weights: TypeAlias = Any
+State: TypeAlias = Any
+Marks: TypeAlias = Any
+Graph: TypeAlias = Any
+Vectors: TypeAlias = Any
 Mask = NDArray[np.bool_]
 Search = Literal["exact", "approximate", "auto"]
 SEARCHES: tuple[Search, ...] = ("auto", "exact", "approximate")
@@ -62,8 +88,8 @@ def enough_for_subset(k: int, share: float) -> int:
 class Engine(ABC):
     """All heavy work on rows and edges. See the module for what handles are.
 
-    A subclass has a `name`, and implements every abstract function. `tests/engines` compares each of them,
-    for every engine, with the readable engine.
+    A subclass has a `name`, and implements every abstract function. `consilience.testing.check_engine`
+    compares each of them with the readable engine.
     """
 
     name: ClassVar[str]
@@ -98,14 +124,14 @@ class Engine(ABC):
         """Return range, mean, variance and zeros of the columns of a dense view, over the rows seen."""
 
     @abstractmethod
-    def place(self, space: Space) -> Handle:
+    def place(self, space: Space) -> Points:
         """Put a view into the memory of the engine, and return points.
 
         Raises a ValueError if the metric cannot measure it.
         """
 
     @abstractmethod
-    def query(self, points: Handle, rows: Any) -> Handle:
+    def query(self, points: Points, rows: Any) -> Queries:
         """Put new samples next to a placed view, and return queries to search and to measure from.
 
         Parameters
@@ -125,19 +151,19 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def subset(self, points: Handle, rows: NDArray[np.intp], n_samples: int) -> Handle:
+    def subset(self, points: Points, rows: NDArray[np.intp], n_samples: int) -> Points:
         """Return points of some of the n samples, ascending; nothing is placed again."""
 
     @abstractmethod
-    def cached(self, points: Handle) -> Handle:
+    def cached(self, points: Points) -> Points:
         """Return points that keep their answers, for fitting many models to the same views."""
 
     @abstractmethod
-    def is_constant(self, points: Handle) -> bool:
+    def is_constant(self, points: Points) -> bool:
         """Say whether all samples look the same."""
 
     @abstractmethod
-    def mean_over_pairs(self, points: Handle) -> float:
+    def mean_over_pairs(self, points: Points) -> float:
         """Return the mean over all n^2 pairs, a sample and itself counting as 0.
 
         It is the mean of squared distances, or of similarities; for cosine and correlation, of the distances
@@ -145,7 +171,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def nearest(self, points: Handle, k: int, search: Search = "exact") -> Neighbors:
+    def nearest(self, points: Points, k: int, search: Search = "exact") -> Neighbors:
         """Return the k nearest of each sample, and how they were found.
 
         Distances that agree to twelve digits count as equal; of equal ones the lower number is nearer, or in
@@ -154,11 +180,11 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def nearest_new(self, queries: Handle, k: int) -> Handle:
+    def nearest_new(self, queries: Queries, k: int) -> Lists:
         """Return the lists of new samples: the k nearest placed ones; -1 where there are fewer."""
 
     @abstractmethod
-    def break_ties(self, points: Handle, lists: Handle, seed: Sequence[int]) -> Handle:
+    def break_ties(self, points: Points, lists: Lists, seed: Sequence[int]) -> Lists:
         """Return lists that do not depend on the order of the samples.
 
         Where the last two neighbours of many samples are equally near, the order of the samples decides which
@@ -167,17 +193,17 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def restrict(self, lists: Handle, samples: Mask) -> Handle:
+    def restrict(self, lists: Lists, samples: Mask) -> Lists:
         """Return lists in which only these samples (n,) have neighbours."""
 
     # Agreement: what lists have in common
 
     @abstractmethod
-    def stack(self, lists: Sequence[Handle]) -> Handle:
+    def stack(self, lists: Sequence[Lists]) -> Stacked:
         """Return the lists of several views as one handle, ready to be compared."""
 
     @abstractmethod
-    def overlaps(self, stacked: Handle, mask: Mask | None) -> Overlaps:
+    def overlaps(self, stacked: Stacked, mask: Mask | None) -> Overlaps:
         """Count what the lists of views have in common, and what is expected by chance.
 
         `mask` (n, v) says which view has seen which sample; None: all.
@@ -185,8 +211,8 @@ class Engine(ABC):
 
     @abstractmethod
     def row_trust(
-        self, stacked: Handle, mask: Mask | None, votes: Matrix, expected: Matrix, units: Vector
-    ) -> Handle:
+        self, stacked: Stacked, mask: Mask | None, votes: Matrix, expected: Matrix, units: Vector
+    ) -> Trust:
         """Return how far each row of each view is confirmed by the lists of other views: trust (n, v).
 
         Parameters
@@ -208,17 +234,17 @@ class Engine(ABC):
 
     @abstractmethod
     def lower_trust(
-        self, trust: Handle | None, n_views: int, columns: Mask, rows: Mask, level: float
-    ) -> Handle:
+        self, trust: Trust | None, n_views: int, columns: Mask, rows: Mask, level: float
+    ) -> Trust:
         """Return trust that is `level` in these columns (v,) and rows (n,); None stands for 1 everywhere."""
 
     @abstractmethod
-    def bounded(self, trust: Handle, least: float) -> Handle | None:
+    def bounded(self, trust: Trust, least: float) -> Trust | None:
         """Return trust within [least, 1]; None if it is 1 everywhere."""
 
     @abstractmethod
     def confirmed(
-        self, stacked: Handle, view: int, others: Mask, rows: NDArray[np.intp], places: NDArray[np.intp]
+        self, stacked: Stacked, view: int, others: Mask, rows: NDArray[np.intp], places: NDArray[np.intp]
     ) -> NDArray[np.int64]:
         """Count the neighbours that rows of a view share with other views at certain places.
 
@@ -227,11 +253,11 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def neighbor_graph(self, lists: Handle) -> Handle:
+    def neighbor_graph(self, lists: Lists) -> NeighborGraph:
         """Return the graph of a view's neighbours, made symmetric, for `votes`."""
 
     @abstractmethod
-    def votes(self, graph: Handle, members: NDArray[np.float64]) -> NDArray[np.float64]:
+    def votes(self, graph: NeighborGraph, members: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what a view's neighbours say about each sample's cluster, (n, c).
 
         `members` (n, c) are probabilities of the clusters. A vote is the probability that a walk of two steps
@@ -242,30 +268,30 @@ class Engine(ABC):
     # Edges: the values of the views on them
 
     @abstractmethod
-    def unite(self, lists: Sequence[Handle], mask: Mask | None) -> Handle:
+    def unite(self, lists: Sequence[Lists], mask: Mask | None) -> Edges:
         """Return the edges that any of the lists names, each judged by the views that have seen both ends."""
 
     @abstractmethod
-    def n_edges(self, edges: Handle) -> int:
+    def n_edges(self, edges: Edges) -> int:
         """Return how many edges there are."""
 
     @abstractmethod
-    def judged(self, edges: Handle) -> Handle | None:
+    def judged(self, edges: Edges) -> Judged | None:
         """Return which view judges which edge: it has seen both ends. None: all judge all."""
 
     @abstractmethod
-    def judged_shares(self, judged: Handle) -> Vector:
+    def judged_shares(self, judged: Judged) -> Vector:
         """Return which share of the edges each view judges."""
 
     @abstractmethod
-    def measure(self, points: Handle, edges: Handle, known: Handle | None = None) -> Handle:
+    def measure(self, points: Points, edges: Edges, known: Known | None = None) -> Values:
         """Return squared distances, or similarities, on the edges: values, 0 where an end was not seen.
 
         `known` is what a search in these points has measured; it is not measured again.
         """
 
     @abstractmethod
-    def trust_on_edges(self, edges: Handle, trust: Handle, like: Handle) -> Handle:
+    def trust_on_edges(self, edges: Edges, trust: Trust, like: Weights) -> Weights:
         """Return the product of the trust at both ends, for each view, in the precision of other weights.
 
         0 where a view does not judge an edge.
@@ -273,7 +299,7 @@ class Engine(ABC):
 
     @abstractmethod
     def moments(
-        self, values: Handle, judged: Handle | None, view: int, kernel: EdgeKernel | None = None
+        self, values: Values, judged: Judged | None, view: int, kernel: EdgeKernel | None = None
     ) -> Moments:
         """Return mean and deviation of values over the edges that a view judges.
 
@@ -282,26 +308,26 @@ class Engine(ABC):
 
     @abstractmethod
     def mean_root(
-        self, values: Handle, judged: Handle | None, view: int, kernel: EdgeKernel | None = None
+        self, values: Values, judged: Judged | None, view: int, kernel: EdgeKernel | None = None
     ) -> float:
         """Return the mean square root over the edges that a view judges, after a kernel; 1 if it is 0."""
 
     @abstractmethod
-    def mean_positive(self, values: Handle) -> float:
+    def mean_positive(self, values: Values) -> float:
         """Return the mean of the values above 0; 1 if there are none."""
 
     @abstractmethod
-    def mean(self, values: Handle) -> float:
+    def mean(self, values: Values) -> float:
         """Return the mean of all values, in double precision; 1 if it is 0."""
 
     @abstractmethod
     def weigh(
         self,
-        edges: Handle,
+        edges: Edges,
         n_views: int,
-        parts: Iterable[tuple[Handle, EdgeKernel]],
+        parts: Iterable[tuple[Values, EdgeKernel]],
         double: bool = False,
-    ) -> Handle:
+    ) -> Weights:
         """Return weights from the values of each view and its kernel; 0 where a view does not judge.
 
         `parts` gives one view after the other, so that only one view's values are in memory. Many weights may
@@ -309,42 +335,43 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def transform(self, values: Handle, kernel: EdgeKernel) -> Handle:
+    def transform(self, values: Values, kernel: EdgeKernel) -> Values:
         """Return the values transformed by a kernel."""
 
     @abstractmethod
-    def n_values(self, weights: Handle) -> int:
+    def n_values(self, weights: Weights) -> int:
         """Return how many edges weights are on."""
 
     @abstractmethod
-    def precision(self, weights: Handle) -> np.dtype[Any]:
+    def precision(self, weights: Weights) -> np.dtype[Any]:
         """Return the type of number that weights are kept as: float64 or float32."""
 
     @abstractmethod
-    def totals(self, weights: Handle) -> Vector:
+    def totals(self, weights: Weights) -> Vector:
         """Return the sum of each view's weights, in double precision."""
 
     @abstractmethod
-    def divide(self, weights: Handle, units: Vector) -> Handle:
+    def divide(self, weights: Weights, units: Vector) -> Weights:
         """Return weights with each view's row divided by a unit."""
 
     @abstractmethod
     def average(
         self,
-        weights: Handle,
-        judged: Handle | None,
+        weights: Weights,
+        judged: Judged | None,
         view_weights: Vector | None = None,
-        trust: Handle | None = None,
-    ) -> Handle:
+        trust: Weights | None = None,
+    ) -> Values:
         """Return the mean over the views that judge each edge.
 
-        It is weighted by views and by trust if these are given.
+        It is weighted by views and by trust on edges if these are given: the sum of w x over the sum of w,
+        with w the product of both, and 0 where a view does not judge. Of each edge, one w or more is above 0.
         """
 
     @abstractmethod
     def expected_average(
-        self, weights: Handle, judged: Handle, view_weights: Vector, trust: Handle | None = None
-    ) -> Handle:
+        self, weights: Weights, judged: Judged, view_weights: Vector, trust: Weights | None = None
+    ) -> Values:
         """Return the weighted mean over all views, with expected values where a view does not judge.
 
         An expected value is the conditional mean of jointly normal values, with the means and covariances of
@@ -354,7 +381,7 @@ class Engine(ABC):
     # Fusion: the passes over the edges of the paper's algorithms
 
     @abstractmethod
-    def normalize(self, weights: Handle, judged: Handle | None, names: Sequence[str]) -> Handle:
+    def normalize(self, weights: Weights, judged: Judged | None, names: Sequence[str]) -> Weights:
         """Return weights that sum to 1 for each view; those given may be overwritten.
 
         With samples missing they have the mean 1 / n_edges over the edges that the view judges. Raises a
@@ -363,8 +390,8 @@ class Engine(ABC):
 
     @abstractmethod
     def load(
-        self, weights: Handle, judged: Handle | None, trust: Handle | None, view_weights: Vector
-    ) -> Handle:
+        self, weights: Weights, judged: Judged | None, trust: Weights | None, view_weights: Vector
+    ) -> State:
         """Take normalised weights, set the inconsistent parts E to 0, and return a state.
 
         On edge e view i counts ``view_weights[i]`` times its trust there; without trust that is 1 where it
@@ -372,38 +399,38 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def start(self, state: Handle, scales: Vector) -> Sums:
+    def start(self, state: State, scales: Vector) -> Sums:
         """Set the fused values to their closed form, where E is 0."""
 
     @abstractmethod
-    def dca_round(self, state: Handle, scales: Vector, beta: float, gamma: float, steps: int) -> Sums:
+    def dca_round(self, state: State, scales: Vector, beta: float, gamma: float, steps: int) -> Sums:
         """Fused values from these scales and the current A, then `steps` DCA steps on A (Algorithm 2)."""
 
     @abstractmethod
-    def exact_round(self, state: Handle, scales: Vector, beta: float, gamma: float) -> Sums:
+    def exact_round(self, state: State, scales: Vector, beta: float, gamma: float) -> Sums:
         """Fused values from these scales and the current A, then the exact minimiser over A.
 
         The `Sums` have their `consistent_gram`.
         """
 
     @abstractmethod
-    def fuse(self, state: Handle, scales: Vector) -> None:
+    def fuse(self, state: State, scales: Vector) -> None:
         """Set only the fused values to their minimiser given A."""
 
     @abstractmethod
-    def consistent(self, weights: Handle, inconsistent: Handle, scales: Vector) -> Handle:
+    def consistent(self, weights: Weights, inconsistent: Weights, scales: Vector) -> Weights:
         """Return each view's value on each edge, on the common scale: alpha_i A_i."""
 
     @abstractmethod
-    def collect(self, state: Handle) -> tuple[Handle, Handle]:
+    def collect(self, state: State) -> tuple[Weights, Values]:
         """Return the inconsistent parts, weights, and the fused values. The state is not used after it."""
 
     # The unified graph, its eigenvectors and clusters
 
     @abstractmethod
     def impute(
-        self, edges: Handle, values: Handle, mask: Mask, view_weights: Vector, k: int
-    ) -> tuple[Handle, Handle]:
+        self, edges: Edges, values: Values, mask: Mask, view_weights: Vector, k: int
+    ) -> tuple[Edges, Values]:
         """Complete the edges that views have not seen by common neighbours; return edges and values.
 
         With p the share of the views, by their weights, that judge an edge, its value s becomes
@@ -413,13 +440,13 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def symmetrize(self, edges: Handle, values: Handle) -> Handle:
+    def symmetrize(self, edges: Edges, values: Values) -> Graph:
         """Return the graph (S + S') / 2 of values on edges, without stored zeros."""
 
     @abstractmethod
     def keep_largest(
-        self, edges: Handle, values: Handle, k: int, shape: tuple[int, int] | None = None
-    ) -> Handle:
+        self, edges: Edges, values: Values, k: int, shape: tuple[int, int] | None = None
+    ) -> Graph:
         """Return the graph of the k largest values of each row, as a matrix of a shape; None: (n, n).
 
         Of equal values (to twelve digits) those with the lower column are kept; values of 0 are stored if
@@ -427,11 +454,11 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def sparsify(self, edges: Handle, values: Handle, k: int) -> Handle:
+    def sparsify(self, edges: Edges, values: Values, k: int) -> Graph:
         """Return the graph (S + S') / 2 of the k largest values of each row, without stored zeros."""
 
     @abstractmethod
-    def leading_vectors(self, graph: Handle, n_vectors: int, tol: float | None, seed: int) -> Spectrum:
+    def leading_vectors(self, graph: Graph, n_vectors: int, tol: float | None, seed: int) -> Spectrum:
         """Return the eigenvectors of the normalised Laplacian for its smallest eigenvalues.
 
         Every copy of eigenvalue 0 is found. With more connected components than vectors, the largest
@@ -440,25 +467,25 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def n_rows(self, vectors: Handle) -> int:
+    def n_rows(self, vectors: Vectors) -> int:
         """Return how many rows an embedding has."""
 
     @abstractmethod
-    def take(self, vectors: Handle, rows: NDArray[np.intp]) -> Matrix:
+    def take(self, vectors: Vectors, rows: NDArray[np.intp]) -> Matrix:
         """Return some rows of an embedding."""
 
     @abstractmethod
-    def first_columns(self, vectors: Handle, n_columns: int) -> Handle:
+    def first_columns(self, vectors: Vectors, n_columns: int) -> Vectors:
         """Return the first columns of an embedding."""
 
     @abstractmethod
-    def unit_rows(self, vectors: Handle) -> Handle:
+    def unit_rows(self, vectors: Vectors) -> Vectors:
         """Return rows of unit length; rows of zeros stay as they are."""
 
     @abstractmethod
     def kmeans(
         self,
-        vectors: Handle,
+        vectors: Vectors,
         n_clusters: int,
         *,
         n_init: int,
@@ -471,7 +498,7 @@ class Engine(ABC):
     # New samples
 
     @abstractmethod
-    def unite_new(self, lists: Sequence[Handle | None], asked: Mask, masks: Sequence[Mask | None]) -> Handle:
+    def unite_new(self, lists: Sequence[Lists | None], asked: Mask, masks: Sequence[Mask | None]) -> Edges:
         """Return the edges from m new samples to those of a fit that any view names.
 
         Parameters
@@ -485,20 +512,20 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def measure_new(self, queries: Handle, edges: Handle, asked: Mask) -> Handle:
+    def measure_new(self, queries: Queries, edges: Edges, asked: Mask) -> Values:
         """Return values on edges from new samples: `measure` for those that have the view, 0 for others."""
 
     @abstractmethod
-    def trust_of_ends(self, edges: Handle, trust: Handle) -> Handle:
+    def trust_of_ends(self, edges: Edges, trust: Trust) -> Weights:
         """Return, for each view that judges an edge, the trust in the sample that it leads to; else 0."""
 
     @abstractmethod
-    def coinciding(self, edges: Handle, parts: Sequence[tuple[int, Handle]], n_views: int) -> Handle:
+    def coinciding(self, edges: Edges, parts: Sequence[tuple[int, Values]], n_views: int) -> Marks:
         """Mark edges on which all views that judge them are at distance 0; `parts` are views and values."""
 
     @abstractmethod
     def cluster_shares(
-        self, edges: Handle, values: Handle, same: Handle, labels: NDArray[np.intp], n_clusters: int, k: int
+        self, edges: Edges, values: Values, same: Marks, labels: NDArray[np.intp], n_clusters: int, k: int
     ) -> Matrix:
         """Count the votes of the k strongest edges of each new sample for the clusters they lead to.
 

@@ -93,14 +93,18 @@ class Predictor:
     order: NDArray[np.intp] | None = field(default=None, repr=False)
 
     @cached_property
-    def _placed(self) -> dict[str, tuple[Any, ...]]:
+    def _placed(self) -> dict[Engine, tuple[Any, ...]]:
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what engines hold: it cannot be copied or pickled, and is placed again."""
+        return {name: value for name, value in vars(self).items() if name != "_placed"}
 
     def _points(self, engine: Engine) -> tuple[Any, ...]:
         """Return the views of the fit, placed by an engine, once."""
-        if engine.name not in self._placed:
-            self._placed[engine.name] = tuple(engine.place(space) for space in self.spaces)
-        return self._placed[engine.name]
+        if engine not in self._placed:
+            self._placed[engine] = tuple(engine.place(space) for space in self.spaces)
+        return self._placed[engine]
 
     def probabilities(self, new: NewSamples, engine: Engine) -> Floats:
         """Return how much of the weight of each new sample's edges leads to each cluster; rows sum to 1."""
