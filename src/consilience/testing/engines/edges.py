@@ -32,19 +32,28 @@ def values_are_measured(trial: Trial) -> None:
             first = engine.moments(mine, judged, i, kernel)
             second = oracle.moments(expected, problem.judged, i, kernel)
             trial.same([first.mean, first.deviation], [second.mean, second.deviation], "moments", 10)
+            assert first.exponent == second.exponent, "moments: another exponent."
             root = engine.mean_root(mine, judged, i, kernel)
             trial.same(root, oracle.mean_root(expected, problem.judged, i, kernel), "mean_root", 10)
         trial.same(engine.mean_positive(mine), oracle.mean_positive(expected), "mean_positive", 10)
         trial.same(engine.mean(mine), oracle.mean(expected), "mean", 10)
-        kernel = problem.kernels[i]
-        found = engine.fetch(engine.transform(mine, kernel))
-        trial.same(found, oracle.transform(expected, kernel), "transform", 10)
+        for kernel in (problem.kernels[i], EdgeKernel(typical=2.0), EdgeKernel(width=3.0), EdgeKernel()):
+            found = engine.fetch(engine.transform(mine, kernel))
+            trial.same(found, oracle.transform(expected, kernel), "transform", 10)
+    nothing = engine.adopt(np.zeros(problem.edges.n_edges))
+    for name in ("mean", "mean_positive"):
+        assert getattr(engine, name)(nothing) == 1.0, f"{name}: 1 is returned where there is nothing else."
 
 
 @check("weigh", "n_values", "precision", "totals", "divide", "trust_on_edges")
 def weights_are_made(trial: Trial) -> None:
     engine, oracle, problem = trial.engine, trial.oracle, trial.problem
     edges, v = engine.adopt(problem.edges), len(problem.spaces)
+    similar = [EdgeKernel(typical=2.0)] * v
+    parts = ((engine.adopt(x), kernel) for x, kernel in zip(problem.values, similar, strict=True))
+    expected = oracle.weigh(problem.edges, v, zip(problem.values, similar, strict=True), double=True)
+    found = engine.weigh(edges, v, parts, double=True)
+    trial.same(engine.fetch(found), expected, "weigh: similarities", 10)
     for double in (True, False):
         parts = ((engine.adopt(x), kernel) for x, kernel in zip(problem.values, problem.kernels, strict=True))
         found = engine.weigh(edges, v, parts, double=double)

@@ -42,7 +42,9 @@ def vectors_span_the_same(trial: Trial) -> None:
         slack = max(1e-8 / trial.rtol, 1.0)
         trial.same(found.eigenvalues, expected.eigenvalues, "leading_vectors: eigenvalues", slack)
         counts = found.n_connected, found.n_isolated, found.n_dropped
-        assert counts == (expected.n_connected, expected.n_isolated, expected.n_dropped), "other components."
+        assert counts == (expected.n_connected, expected.n_isolated, expected.n_dropped), (
+            "leading_vectors: other components."
+        )
         vectors = engine.fetch(found.vectors)
         assert np.nanmax(found.residuals) <= 1e-5, "leading_vectors: large residuals."
         if _gap_after(graph, c) > 1e-6:

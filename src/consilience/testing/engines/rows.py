@@ -27,7 +27,8 @@ def columns_are_described(trial: Trial) -> None:
 def views_are_placed(trial: Trial) -> None:
     for space, points in zip(trial.problem.spaces, trial.problem.points, strict=True):
         own = trial.engine.place(space)
-        assert trial.engine.is_constant(own) == trial.oracle.is_constant(points)
+        constant = trial.oracle.is_constant(points)
+        assert trial.engine.is_constant(own) == constant, f"is_constant: {constant} was expected."
         if space.is_complete:
             found, expected = trial.engine.mean_over_pairs(own), trial.oracle.mean_over_pairs(points)
             trial.same(found, expected, "mean_over_pairs", 10)
@@ -53,15 +54,19 @@ def the_nearest_are_found(trial: Trial) -> None:
         trial.same(plain, trial.oracle.measure(points, engine.fetch(edges)), "measure")
 
 
-@check("nearest")
+@check("nearest", "measure")
 def approximate_search_says_how_good_it_is(trial: Trial) -> None:
-    engine, k = trial.engine, trial.problem.n_neighbors
-    for space, exact in zip(trial.problem.spaces, trial.problem.lists, strict=True):
+    engine, problem, k = trial.engine, trial.problem, trial.problem.n_neighbors
+    for space, points, exact in zip(problem.spaces, problem.points, problem.lists, strict=True):
         for how in ("approximate", "auto"):
-            found = engine.nearest(engine.place(space), k, how)
+            own = engine.place(space)
+            found = engine.nearest(own, k, how)
             lists = engine.fetch(found.lists)
             assert lists.shape == exact.shape and _are_lists(lists), f"nearest, {how}: no lists."
             assert 0 < found.report.recall <= 1, f"nearest, {how}: a recall of {found.report.recall}."
+            edges = engine.adopt(problem.edges)
+            measured = engine.fetch(engine.measure(own, edges, found.known))
+            trial.same(measured, trial.oracle.measure(points, problem.edges), "measure what is known")
 
 
 @check("subset", "cached", "nearest")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ...engines import Engine
+from ...engines import Engine, get_engine
 from ...graphs import EdgeSet
 from .problems import EngineProblem
 
@@ -81,6 +81,15 @@ class EngineCheck:
     name: str
     covers: tuple[str, ...]
     run: Callable[[Trial], None]
+
+    def __call__(self, engine: Engine | str, problem: EngineProblem, rtol: float = 1e-9) -> None:
+        """Run the check: an engine, or its name, on a problem."""
+        engine = get_engine(engine)
+        try:
+            self.run(Trial(engine, problem, rtol))
+        except Exception as error:
+            error.add_note(f"Check {self.name!r} of {engine!r} on the problem {problem.name!r}.")
+            raise
 
 
 CHECKS: list[EngineCheck] = []
