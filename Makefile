@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 
-.PHONY: demo docs test test-all lint studies extras browser oldest bench gate scores quality clean
+.PHONY: demo docs test test-all lint long studies extras browser oldest bench gate scores quality clean
 
 # Six real views of handwritten digits, fused, in a minute or two from nothing.
 demo: $(VENV)/.core
@@ -21,12 +21,16 @@ STUDIES = tests/test_paper_grid.py
 
 # The core, as a stranger would install it, and its tests.
 test: $(VENV)/.test
-	$(BIN)/python $(PYTEST) $(STUDIES:%=--ignore %) $(NOT_TIMED)
+	$(BIN)/python $(PYTEST) -m "not long" $(STUDIES:%=--ignore %) $(NOT_TIMED)
 	$(BIN)/python -m pytest $(TIMED)
 
-# Everything: what `test` runs, then lint and types, what needs extras, pages in a browser, docs, demo, the oldest
+# Tests that take some seconds each.
+long: $(VENV)/.test
+	$(BIN)/python $(PYTEST) -m long tests
+
+# Everything: what `test` runs, then lint and types, longer tests, studies, what needs extras, pages in a browser, docs, demo, the oldest
 # versions promised.
-test-all: test lint studies extras browser docs demo oldest
+test-all: test lint long studies extras browser docs demo oldest
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
@@ -40,7 +44,7 @@ studies: $(VENV)/.test
 
 # Pages of the documentation that ran without extras need not run again.
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python $(PYTEST) -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/views tests/io tests/stages/test_label.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
+	$(BIN)/python $(PYTEST) -m "not long" -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/views tests/io tests/stages/test_label.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
@@ -52,7 +56,7 @@ docs: $(VENV)/.docs
 
 # Without studies, pages, data and golden outputs: our own golden files tell whether versions change numbers.
 oldest: $(VENV)-oldest/.done
-	env -u CONSILIENCE_DATA -u CONSILIENCE_GOLDEN $(VENV)-oldest/bin/python $(PYTEST) -p no:cacheprovider $(STUDIES:%=--ignore %) --ignore tests/test_docs.py $(NOT_TIMED)
+	env -u CONSILIENCE_DATA -u CONSILIENCE_GOLDEN $(VENV)-oldest/bin/python $(PYTEST) -p no:cacheprovider -m "not long" $(STUDIES:%=--ignore %) --ignore tests/test_docs.py $(NOT_TIMED)
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed

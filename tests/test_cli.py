@@ -221,6 +221,7 @@ def test_names_are_escaped_on_the_page(here):
     assert evil not in page and "&lt;img src=x" in page
 
 
+@pytest.mark.long
 def test_the_demo_says_nothing_that_its_files_do_not(here, capsys):
     assert run("demo", "--out", "d") == 0
     out = capsys.readouterr().out

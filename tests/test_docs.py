@@ -90,7 +90,16 @@ def test_pages_of_all_folders_are_found():
 
 
 def with_blocks():
-    return [page for page in pages() if steps(read(page))]
+    """Return the pages with code; the examples of the gallery take long."""
+    return [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=[pytest.mark.long] if page.parent.name == "gallery" else [],
+        )
+        for page in pages()
+        if steps(read(page))
+    ]
 
 
 @pytest.fixture
@@ -120,7 +129,7 @@ def registries():
         one.update(content)
 
 
-@pytest.mark.parametrize("page", with_blocks(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", with_blocks())
 def test_the_blocks_of_a_page_run(page, namespace, registries, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with np.printoptions():

@@ -76,6 +76,7 @@ def test_unrelated_views_have_standard_normal_scores(n, k, hubs):
     assert abs(z.mean()) < 0.35 and 0.75 < z.std() < 1.25
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hubs", [0.0, 1.5])
 def test_unrelated_views_are_seldom_said_to_agree(hubs):
     rng = np.random.default_rng(2)

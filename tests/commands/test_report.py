@@ -15,6 +15,8 @@ from consilience.cli import main
 from consilience.inspection import does_fusion_help
 from consilience.models import AverageGraph
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):

@@ -19,6 +19,8 @@ from consilience.inspection import does_fusion_help, inspect
 from consilience.models import SharedViews, systems
 from consilience.testing import check_engine
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def views():

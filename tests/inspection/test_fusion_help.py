@@ -23,6 +23,8 @@ from consilience.inspection.fusion_help.verdict import Evidence, judge
 from consilience.metrics import ari, clustering_accuracy, nmi
 from consilience.stages import nearest_neighbors
 
+pytestmark = pytest.mark.long
+
 SEEDS = (0, 1, 2)
 
 both_engines = pytest.mark.parametrize("engine", ["numba", "numpy"])

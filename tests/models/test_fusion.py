@@ -551,6 +551,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@pytest.mark.long
 def test_twenty_thousand_samples_take_less_than_400_megabytes():
     run = subprocess.run(
         [sys.executable, "-c", MEMORY_PROGRAM],

@@ -343,6 +343,7 @@ def test_numpys_own_generator_is_what_none_stands_for(tmp_path):
     assert saved_and_loaded(model, tmp_path).random_state is None
 
 
+@pytest.mark.long
 def test_what_inspection_and_report_say_is_the_same(fitted, tmp_path):
     for name in ("SGF", "DGF"):
         model, loaded = fitted[name], saved_and_loaded(fitted[name], tmp_path)

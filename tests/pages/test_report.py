@@ -34,6 +34,8 @@ from consilience.words import decimal, percent
 
 from .page_reader import Page, read
 
+pytestmark = pytest.mark.long
+
 HOSTILE_SAMPLE = "<img src=x onerror=alert(1)>"
 HOSTILE_VIEW = "</script><script>alert(1)</script>"
 

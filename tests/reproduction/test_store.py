@@ -11,6 +11,8 @@ from consilience.reproduction import running
 from consilience.reproduction import store as module
 from consilience.reproduction.store import Store, Work
 
+pytestmark = pytest.mark.long
+
 WORK = Work("scores", "UCI_Digits", {"system": "SGF", "beta": 0.1})
 
 

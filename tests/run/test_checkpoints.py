@@ -463,6 +463,7 @@ PROGRAM = textwrap.dedent(
 )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_killed_at_random_moments(tmp_path):
     through, killed = tmp_path / "through.consilience", tmp_path / "killed.consilience"

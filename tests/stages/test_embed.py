@@ -52,6 +52,7 @@ def test_small_random_graphs_agree_with_a_dense_solver(n, density, seed, part):
     assert found.n_connected == q
 
 
+@pytest.mark.long
 @given(st.integers(310, 450), st.integers(2, 8), st.integers(1, 12), st.integers(0, 10**6))
 @settings(max_examples=15, deadline=None)
 def test_sparse_solver_agrees_with_a_dense_one(n, k, c, seed):
@@ -107,6 +108,7 @@ def test_every_number_of_components_on_the_smallest_graphs(n):
         assert quiet(spectral_clustering, graph, c, random_state=0).labels.shape == (n,)
 
 
+@pytest.mark.long
 def test_all_components_of_a_middle_sized_graph():
     graph, _ = neighbor_graph(320, 6, 0, spread=0)
     assert_right(graph, 320)

@@ -47,6 +47,7 @@ def test_a_graph_without_groups_has_one_cluster():
     assert found.chosen == 1
 
 
+@pytest.mark.long
 def test_the_null_is_what_random_graphs_show():
     with pytest.warns(UserWarning, match="stands out"):
         found = [select_n_clusters(blocks([400], within=0.1, seed=s), random_state=0) for s in range(8)]

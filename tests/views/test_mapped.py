@@ -162,6 +162,7 @@ def grown(how, files):
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not report peak memory")
 def test_the_checks_of_a_fit_take_a_fraction_of_the_data(large_files):
     """At most one byte for each entry, which has four; one copy would be noticed by the same measure."""

@@ -53,6 +53,7 @@ def test_the_systems_of_the_paper_are_all_there():
         assert system.__name__ in models.__all__
 
 
+@pytest.mark.long
 @every_system
 @pytest.mark.filterwarnings("ignore:Only .* clusters have samples", "ignore:The random walk has")
 def test_scikit_learns_checks(name):
