@@ -281,6 +281,7 @@ def test_completion_needs_its_extra_and_says_so(capsys, monkeypatch):
     assert "consilience[completion]" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_installed_command_and_the_module_run():
     for start in (
         [str(Path(sys.executable).with_name("consilience"))],
@@ -307,6 +308,7 @@ def test_parser_knows_every_command():
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "metric", "n_clusters"),
     [

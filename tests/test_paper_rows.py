@@ -8,6 +8,7 @@ import pytest
 from consilience import PAPER, DistanceGraphFusion, SimilarityGraphFusion
 from consilience.metrics import clustering_accuracy, nmi
 
+pytestmark = pytest.mark.long
 ROWS = [
     # data set, metric, clusters, method, beta, gamma, the paper's ACC and NMI
     ("UCI_Digits", "euclidean", 10, SimilarityGraphFusion, 1, 1, 98.10, 95.63),

@@ -361,6 +361,7 @@ def test_a_second_ctrl_c_aborts(sample, use, monkeypatch, capsys):
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.long
 def test_a_signal_stops_it_in_the_middle_of_a_fit(sample):
     program = """
 import signal, sys, time

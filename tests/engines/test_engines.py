@@ -54,6 +54,7 @@ def test_on_digits(name, missing):
     check_engine(get_engine(name), problems=[problem])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("missing", [0.0, 0.3], ids=["complete", "missing samples"])
 @pytest.mark.parametrize(
     ("data", "metric"), [("3Sources", "cosine"), ("MSRC_v1", "euclidean"), ("BBCSport", "euclidean")]

@@ -261,6 +261,7 @@ def test_no_edge_has_a_larger_eigenvalue_than_the_hessian_without_trust(seed):
         assert np.abs(np.linalg.eigvalsh(2 * own)).max() <= largest * (1 + 1e-12)
 
 
+@pytest.mark.long
 def test_without_trust_nothing_for_it_is_compiled():
     program = """
 import numpy as np

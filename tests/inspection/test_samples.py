@@ -121,6 +121,7 @@ def test_shuffled_rows_of_digits(name):
     assert set(found.worst(name, 100)) <= set(np.flatnonzero(truth[:, i]))
 
 
+@pytest.mark.long
 def test_shuffled_rows_of_uci_digits(dataset):
     arrays, _ = dataset("UCI_Digits")
     views = {f"view_{i}": array for i, array in enumerate(arrays)}

@@ -12,6 +12,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", systems())
 def test_every_system_gives_the_same_labels(name):
     sample = make_multiview(80, n_views=3, n_clusters=3, separation=2.5, random_state=0)

@@ -36,6 +36,7 @@ def counts(seed=0, n=60, widths=(30, 50), size=(1, 20)):
     return views
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Only .* clusters have samples")
 @pytest.mark.parametrize("balance", [True, False])
 def test_scikit_learn_and_multiview_checks_pass(balance):

@@ -38,6 +38,7 @@ def test_golden_from_the_stored_view_graphs(golden, name):
     assert_same_partition(connected_components(found.graph)[1], stored["components"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "metric", "c", "beta", "acc", "score"),
     [

@@ -25,6 +25,7 @@ def with_noise(n=150, separation=5.0):
     return {"first": first, "noise": noise, "second": rest[0], "third": rest[1]}, sample.y
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Only .* clusters have samples")
 def test_scikit_learn_and_multiview_checks_pass():
     results = check_estimator(SingleViewSpectral(), on_fail=None, on_skip=None)
