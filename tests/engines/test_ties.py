@@ -162,7 +162,7 @@ def test_another_order_of_the_samples_changes_only_what_is_equal_in_both(engine,
     rng = np.random.default_rng(4)
     values = random_graph(rng, 120, 0.4, n_weights, directed) * 0.1  # sums with rounding
     view = place(engine, as_sparse(values), METRICS[kind])
-    one, other = view.nearest(10), _nearest_in_order(view.points, 10, rng.permutation(120))
+    one, other = view.nearest(10), _nearest_in_order(view.points, 10, rng.permutation(120), "exact")
     for key in by_definition(values, kind):
         np.testing.assert_allclose(
             np.take_along_axis(key, one, axis=1), np.take_along_axis(key, other, axis=1), rtol=1e-11
@@ -245,5 +245,5 @@ def test_another_order_changes_ties_only(engine, metric, masked):
     seen = rng.random(80) < 0.7 if masked else None
     view = place(engine, x, metric, seen=seen)
     order = rng.permutation(80)
-    np.testing.assert_array_equal(_nearest_in_order(view.points, 6, order), view.nearest(6))
-    np.testing.assert_array_equal(_nearest_in_order(view.cached().points, 6, order), view.nearest(6))
+    np.testing.assert_array_equal(_nearest_in_order(view.points, 6, order, "exact"), view.nearest(6))
+    np.testing.assert_array_equal(_nearest_in_order(view.cached().points, 6, order, "exact"), view.nearest(6))

@@ -181,8 +181,8 @@ def test_what_an_engine_holds_is_neither_pickled_nor_copied(abacus):
         def is_constant(self, points):
             return super().is_constant(points.inside)
 
-        def break_ties(self, points, lists, seed):
-            return super().break_ties(points.inside, lists, seed)
+        def break_ties(self, points, lists, seed, search="exact"):
+            return super().break_ties(points.inside, lists, seed, search)
 
     class Points:
         def __init__(self, inside, owner):

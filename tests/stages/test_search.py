@@ -1,6 +1,7 @@
 """How neighbours are found: the stage, and the parameter of the systems."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from consilience import (
     load,
     make_multiview,
 )
-from consilience.engines import SearchReport, engine_names, get_engine
+from consilience.engines import SearchReport, engine_names, get_engine, host
 from consilience.engines.numba import NumbaEngine
 from consilience.engines.numba.points import features
 from consilience.engines.numba.search import approximate
@@ -287,3 +288,26 @@ def test_a_view_that_has_seen_a_share_names_that_share():
     assert n_neighbors_of_seen(20, np.arange(100) < 10) == 6  # never fewer, if there are so many others
     assert n_neighbors_of_seen(4, np.arange(100) < 50) == 4
     assert n_neighbors_of_seen(20, np.arange(100) < 1) == 1
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_ties_are_broken_without_comparing_all_pairs_of_an_approximate_search(missing, monkeypatch):
+    """Among many samples that would take hours."""
+    rng = np.random.default_rng(0)
+    centers = rng.integers(0, 40, size=(3, 4))
+    views = [centers[rng.integers(0, 3, size=900)] + rng.integers(0, 3, size=(900, 4)) for _ in range(3)]
+    views = [view.astype(float) for view in views]
+    if missing:
+        views[0][::10] = np.nan
+
+    def refuse(*_):
+        raise AssertionError("all pairs are compared")
+
+    drawn = []
+    plain = host._drawn_lists
+    monkeypatch.setattr(host, "_drawn_lists", lambda *given: drawn.append(given[-1]) or plain(*given))
+    monkeypatch.setattr(features.DensePoints, "nearest_of_all", refuse)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        DistanceGraphFusion(n_clusters=3, neighbor_search="approximate", random_state=0).fit(views)
+    assert drawn and set(drawn) == {"approximate"}

@@ -59,8 +59,8 @@ class HostEngine(Engine):
     def measure(self, points: Any, edges: EdgeSet, known: Any = None) -> Floats:
         return np.asarray(points.measure(edges, known))
 
-    def break_ties(self, points: Any, lists: Any, seed: Sequence[int]) -> Any:
-        return _untied_lists(points, lists, seed)
+    def break_ties(self, points: Any, lists: Any, seed: Sequence[int], search: Search = "exact") -> Any:
+        return _untied_lists(points, lists, seed, search)
 
     def restrict(self, lists: Any, samples: Mask) -> Any:
         own = np.arange(len(samples), dtype=np.int32)[:, None]
@@ -216,7 +216,7 @@ def _check_weights(weights: Floats, names: Sequence[str]) -> None:
             raise ValueError(f"View {name!r} has no positive edge weight, so it says nothing; leave it out.")
 
 
-def _untied_lists(points: Any, lists: Index, seed: Sequence[int]) -> Index:
+def _untied_lists(points: Any, lists: Index, seed: Sequence[int], search: Search) -> Index:
     """Return the lists as they are if there are few ties; otherwise the last ones drawn among equally near.
 
     Parameters
@@ -227,19 +227,21 @@ def _untied_lists(points: Any, lists: Index, seed: Sequence[int]) -> Index:
         Neighbours; of equally near samples the first come first.
     seed : sequence of int
         Draws the order of the samples, and draws among equally near ones.
+    search : {"exact", "approximate", "auto"}
+        How more neighbours are found.
     """
     if not _has_ties(points, lists):
         return lists
     n, k = lists.shape
     rng = np.random.default_rng(seed)
     if points.ranks_ties:  # a graph ranks equal edges itself; a random order decides the rest
-        return _nearest_in_order(points, k, rng.permutation(n))
-    return _drawn_lists(points, n, k, rng)
+        return _nearest_in_order(points, k, rng.permutation(n), search)
+    return _drawn_lists(points, n, k, rng, search)
 
 
-def _nearest_in_order(points: Any, k: int, order: NDArray[np.intp]) -> Index:
+def _nearest_in_order(points: Any, k: int, order: NDArray[np.intp], search: Search) -> Index:
     """Return each sample's k nearest others; of equally near ones those that come first in the order."""
-    found = points.reordered(order).nearest(k).lists
+    found = points.reordered(order).nearest(k, search).lists
     result = np.empty_like(found)
     result[order] = order[found]
     return result
@@ -257,12 +259,13 @@ def _has_ties(points: Any, lists: Index) -> bool:
     return bool(equal.sum() > _MANY_TIES * n)
 
 
-def _drawn_lists(points: Any, n: int, k: int, rng: np.random.Generator) -> Index:
+def _drawn_lists(points: Any, n: int, k: int, rng: np.random.Generator, search: Search) -> Index:
     """Return lists of k neighbours, the last ones drawn from those that are as near as the last one.
 
     Of very many equally near ones some are considered, the first in a random order of this view.
     """
-    wide = np.sort(_nearest_in_order(points, min(n - 1, _WIDER * k), rng.permutation(n)), axis=1)
+    wide = _nearest_in_order(points, min(n - 1, _WIDER * k), rng.permutation(n), search)
+    wide = np.sort(wide, axis=1)
     values = _distances(points, wide)
     last = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
     tolerance = _EQUAL * np.where(np.isfinite(last), np.abs(last), 0.0)

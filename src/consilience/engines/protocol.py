@@ -184,12 +184,15 @@ class Engine(ABC):
         """Return the lists of new samples: the k nearest placed ones; -1 where there are fewer."""
 
     @abstractmethod
-    def break_ties(self, points: Points, lists: Lists, seed: Sequence[int]) -> Lists:
+    def break_ties(
+        self, points: Points, lists: Lists, seed: Sequence[int], search: Search = "exact"
+    ) -> Lists:
         """Return lists that do not depend on the order of the samples.
 
         Where the last two neighbours of many samples are equally near, the order of the samples decides which
         is named. It is the same in all views and would look like agreement: so the last ones are drawn at
-        random among those that are equally near. Lists without many ties are returned as they are.
+        random among those that are equally near. Lists without many ties are returned as they are. `search`
+        says how the lists were found: more neighbours are then found in the same way.
         """
 
     @abstractmethod

@@ -107,7 +107,10 @@ def agree(
         assert weighting.view_weights is not None
         weights = weighting.view_weights
         return ViewSelection(kept, weights, None, only_for, orphans, tuple(lists), reports=reports)
-    compared = tuple(engine.break_ties(views.points[i], one, (n, i)) for i, one in enumerate(lists))
+    compared = tuple(
+        engine.break_ties(views.points[i], one.lists, (n, i), one.report.search)
+        for i, one in enumerate(found)
+    )
     agreement = agreement_from(engine.overlaps(engine.stack(compared), views.mask))
     reliability = view_reliability(agreement)
     logger.info("reliability of %s: %s", ", ".join(views.names), reliability.values.round(4))
