@@ -44,7 +44,7 @@ studies: $(VENV)/.test
 
 # Pages of the documentation that ran without extras need not run again.
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python $(PYTEST) -m "not long" -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/views tests/io tests/stages/test_label.py tests/datasets tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
+	$(BIN)/python $(PYTEST) -m "not long" -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/views/test_views.py tests/views/test_graph_views.py tests/io/readers tests/stages/test_label.py tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages/test_reproduction.py tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
