@@ -70,7 +70,7 @@ def _rerun(arguments: argparse.Namespace) -> None:
         try:
             path = os.pathsep.join([str(tree), str(tree / "src")])
             options = ["--parts", arguments.parts, "--sets", arguments.sets, "--fits", arguments.fits]
-            command = [sys.executable, "-m", "benchmarks.gate", *options, "--out", str(measured)]
+            command = [sys.executable, "-m", "benchmarks.gate", "--record", *options, "--out", str(measured)]
             subprocess.run(command, cwd=tree, env={**os.environ, "PYTHONPATH": path}, check=True)
             own = [sys.executable, "-m", "benchmarks.gate", *options, "--baseline", str(measured)]
             subprocess.run(own, cwd=here, check=True)

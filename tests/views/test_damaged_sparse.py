@@ -18,9 +18,9 @@ FORMATS = ("csr", "csc", "bsr", "coo", "lil", "dok", "dia")
 
 
 def sound(n=40, d=12, seed=0, form="csr"):
-    return sparse.random_array((n, d), density=0.4, rng=np.random.default_rng(seed), format="csr").asformat(
-        form
-    )
+    return sparse.csr_array(
+        sparse.random(n, d, density=0.4, random_state=np.random.default_rng(seed))
+    ).asformat(form)
 
 
 def damaged(how, n=40, d=12, seed=0, square=False):
@@ -158,7 +158,7 @@ def test_the_process_survives():
 import numpy as np
 from scipy import sparse
 from consilience import DistanceGraphFusion
-x = sparse.random_array((300, 50), density=0.3, rng=np.random.default_rng(0), format="csr")
+x = sparse.csr_array(sparse.random(300, 50, density=0.3, random_state=np.random.default_rng(0)))
 x.indices[:] = 2**31 - 1
 for metric in ("cosine", "euclidean"):
     try:

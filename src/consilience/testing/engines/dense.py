@@ -39,7 +39,7 @@ def low_rank_rounds_are_the_same(trial: Trial) -> None:
 
     def problem() -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], list[tuple[object, np.ndarray]]]:
         state = np.random.default_rng(4)
-        walks = [sparse.random_array((n, n), density=0.2, rng=state, format="csr") for _ in range(2)]
+        walks = [sparse.csr_array(sparse.random(n, n, density=0.2, random_state=state)) for _ in range(2)]
         views = [(sparse.csr_array(walk), 0.1 * state.normal(size=(n, n))) for walk in walks]
         return state.random((n, n)), (state.random((n, n)), state.random((n, n))), views
 
