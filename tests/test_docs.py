@@ -90,12 +90,15 @@ def test_pages_of_all_folders_are_found():
 
 
 def with_blocks():
-    """Return the pages with code; the examples of the gallery take long."""
+    """Return the pages with code; those of the guide and of the gallery take long."""
     return [
         pytest.param(
             page,
             id=str(page.relative_to(ROOT)),
-            marks=[pytest.mark.long] if page.parent.name == "gallery" else [],
+            # That of omics needs extras, and is run with them.
+            marks=[pytest.mark.long]
+            if page.parent.name in ("guide", "gallery") and page.stem != "omics"
+            else [],
         )
         for page in pages()
         if steps(read(page))

@@ -27,7 +27,10 @@ from consilience.run import checkpoints
 from consilience.run.execution import Run
 from consilience.run.run_folder import LOCK, RunFolder
 
-pytestmark = pytest.mark.filterwarnings("ignore:The graph has .* connected components")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("ignore:The graph has .* connected components"),
+]
 STAGES = ("search", "agree", "connect", "weigh", "fuse", "sparsify", "embed", "label")
 RESUMED = [
     *((name, stage) for name in ("SGF", "DGF", "Average") for stage in STAGES),
@@ -463,7 +466,6 @@ PROGRAM = textwrap.dedent(
 )
 
 
-@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_killed_at_random_moments(tmp_path):
     through, killed = tmp_path / "through.consilience", tmp_path / "killed.consilience"

@@ -61,6 +61,7 @@ def test_scikit_learns_checks(name):
     assert not failed, failed
 
 
+@pytest.mark.long
 @every_system
 def test_our_checks(name):
     check_multiview_estimator(systems()[name]())
