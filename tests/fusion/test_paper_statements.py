@@ -17,6 +17,8 @@ from consilience.engines.host import edge_hessian
 from consilience.engines.numpy.rounds import exact_edge_step
 from consilience.fusion import consistent_graph, minimize_on_simplex, objective
 
+pytestmark = pytest.mark.long
+
 
 def random_weights(seed, v, n_edges):
     return np.random.default_rng(seed).gamma(1.0, size=(v, n_edges))

@@ -26,6 +26,8 @@ from consilience.models import AverageGraph
 from consilience.models.systems.view_graphs import view_graph
 from consilience.stages import prepare
 
+pytestmark = pytest.mark.long
+
 SEPARATION = 4.1  # at which single views score NMI 0.6 to 0.8, or hardly more
 SEEDS = range(700, 706)  # not those that any constant was chosen on
 

@@ -11,6 +11,8 @@ from consilience.models import AverageGraph, SharedViews
 from consilience.models.given import id_order
 from consilience.stages import canonical_labels
 
+pytestmark = pytest.mark.long
+
 SYSTEMS = (SimilarityGraphFusion, DistanceGraphFusion, AverageGraph)
 every = pytest.mark.parametrize("system", SYSTEMS)
 KINDS = {

@@ -9,6 +9,8 @@ from consilience import PAPER, DistanceGraphFusion, SimilarityGraphFusion, Views
 from consilience.metrics import nmi
 from consilience.models import SharedViews
 
+pytestmark = pytest.mark.long
+
 both = pytest.mark.parametrize("method", [SimilarityGraphFusion, DistanceGraphFusion])
 
 

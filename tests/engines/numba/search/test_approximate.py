@@ -20,6 +20,8 @@ from consilience.engines.points.masked import MaskedPoints
 from consilience.engines.points.protocol import CompressedRows
 from consilience.graphs import EdgeSet
 
+pytestmark = pytest.mark.long
+
 KINDS = {
     "dense Euclidean": ("euclidean", np.ascontiguousarray),
     "dense Euclidean, float32": ("euclidean", lambda x: x.astype(np.float32)),

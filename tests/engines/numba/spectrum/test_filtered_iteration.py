@@ -14,6 +14,8 @@ from consilience.engines.numba.spectrum.block_product import BlockProduct
 from consilience.engines.numba.spectrum.filtered_iteration import FilteredIteration
 from consilience.spectra import EigensolverError, NormalizedLaplacian, eigenvectors, smallest_eigenvectors
 
+pytestmark = pytest.mark.long
+
 solve = partial(smallest_eigenvectors, start_block=FilteredIteration)  # as the engine does
 
 
