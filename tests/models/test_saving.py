@@ -554,7 +554,7 @@ def test_every_class_that_a_file_may_hold_is_tested_here():
     tested |= {"EdgeKernel", "Moments", "LearnedScales", "LearnedAverage"}
     # In run/test_checkpoints.py: what stages return, and settings in the warnings that they gave.
     tested |= {"ViewSelection", "ViewReliability", "SpectralEmbedding", "Neighbors", "SharedEdges"}
-    tested |= {"EdgeWeights", "Fused", "UnifiedGraph", "Setting", "EarlyFusion"}
+    tested |= {"EdgeWeights", "Fused", "UnifiedGraph", "Setting", "EarlyFusion", "Partition"}
     tested |= {"LearnedCombination"}  # in test_own_models.py
     ours = {name for name, one in REGISTRY.items() if one.cls.__module__.startswith("consilience.")}
     assert ours | {"RandomState"} & set(REGISTRY) == tested | {"RandomState"} & set(REGISTRY)

@@ -333,7 +333,7 @@ def test_kmeans_takes_its_settings_from_the_object(engine, n_init, monkeypatch):
     monkeypatch.setattr(embedding, "KMeans", Recorder)
     engine, state = get_engine(engine), np.random.RandomState(0)
     rows = spectral_embedding(neighbor_graph(60, 8, 0)[0], 2, random_state=0, engine=engine)
-    labels = label(rows, 2, KMeansLabels(n_init, max_iter=55), state, engine=engine)
+    labels = label(rows, 2, KMeansLabels(n_init, max_iter=55), state, engine=engine).labels
     assert seen == [(30 if n_init == "auto" else 4, 55)]
     assert set(labels.tolist()) == {0, 1}
 
@@ -348,10 +348,10 @@ def test_a_fit_with_the_object_is_that_with_the_name(sample):
 def test_each_assigner_finds_what_its_function_finds(engine):
     graph, _ = neighbor_graph(200, 8, 2, n_blobs=4, spread=2.0)
     engine, rows = get_engine(engine), quiet(spectral_embedding, graph, 4, random_state=0)
-    by_kmeans = label(rows, 4, KMeansLabels(5), np.random.RandomState(3), engine=engine)
+    by_kmeans = label(rows, 4, KMeansLabels(5), np.random.RandomState(3), engine=engine).labels
     expected = assign_kmeans(rows, 4, n_init=5, random_state=np.random.RandomState(3), engine=engine)
     np.testing.assert_array_equal(by_kmeans, expected)
-    by_qr = label(rows, 4, ClusterQRLabels(), np.random.RandomState(3), engine=engine)
+    by_qr = label(rows, 4, ClusterQRLabels(), np.random.RandomState(3), engine=engine).labels
     np.testing.assert_array_equal(by_qr, assign_cluster_qr(rows, 4))
 
 
@@ -359,7 +359,7 @@ def test_leiden_finds_what_its_function_finds():
     pytest.importorskip("igraph")
     graph, _ = neighbor_graph(200, 8, 2, n_blobs=4, spread=2.0)
     engine = get_engine("numba")
-    found = label(engine.adopt(graph), 1, LeidenLabels(2.0), np.random.RandomState(3), engine=engine)
+    found = label(engine.adopt(graph), 1, LeidenLabels(2.0), np.random.RandomState(3), engine=engine).labels
     expected = leiden_communities(graph, 2.0, random_state=np.random.RandomState(3))
     np.testing.assert_array_equal(found, canonical_labels(expected))
 

@@ -2,6 +2,7 @@
 
 import logging
 from importlib import import_module
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -21,7 +22,6 @@ pytestmark = [
 ]
 NAMES = [stage.name for stage in STAGES]
 OF_THE_TABLE = ["SGF", "DGF", "Average"]  # models that fuse views on shared edges
-OWN = {"learn", "choose"}  # stages of comparison systems, which have no entry
 SIZE = FitSize(1000, (ViewSize(64), ViewSize(32)), 10, 5)
 SIZES = {
     "few samples": FitSize(3, (ViewSize(1),), 2, 2),
@@ -50,8 +50,11 @@ def planned(model, views):
 def test_names_are_different_and_those_of_modules():
     assert len(set(NAMES)) == len(NAMES)
     for stage in STAGES:
-        assert callable(getattr(import_module(f"consilience.stages.{stage.name}"), stage.name))
+        module = import_module(f"consilience.stages.{stage.name}")
         assert stage.what and stage.returns
+        hints = get_type_hints(getattr(module, stage.name))
+        assert hints["return"].__dataclass_params__.frozen
+        assert stage.returns.split(",")[0] == hints["return"].__name__
 
 
 def test_a_stage_needs_only_stages_before_it():
@@ -72,9 +75,9 @@ def test_every_stage_that_a_model_plans_is_an_entry(name, settings, sample):
 
 
 @pytest.mark.parametrize("name", systems())
-def test_other_systems_plan_entries_and_stages_of_their_own(name, sample):
+def test_systems_plan_entries_of_the_table(name, sample):
     plan = [stage.name for stage in planned(systems()[name](n_clusters=3), sample.views)]
-    assert set(plan) <= {*NAMES, *OWN}
+    assert set(plan) <= {*NAMES, *(stage.name for stage in table.OTHER_STAGES)}
     assert plan[0] == "prepare" and "label" in plan
 
 

@@ -27,6 +27,7 @@ from ..stages.label import KMeansLabels, LabelAssigner, label, resolve_assigner
 from ..stages.prepare import SCALES, metrics_of_views
 from ..stages.search import USUAL_CLUSTERS, resolve_n_neighbors
 from ..stages.select import ClusterSelection, select, width_to_select
+from ..stages.table import planned
 from ..views import Views
 from .estimator import estimator
 from .given import GivenViews
@@ -174,8 +175,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come; raise a MemoryError if they would need too much."""
-        search = PlannedStage("search", (0.0,) * views.n_views)
-        return PlannedStage("prepare"), search, PlannedStage("learn"), PlannedStage("label")
+        return planned("prepare", "search", "learn", "label", search=views.n_views)
 
     def _new_run(self, given: GivenViews, settings: Settings, engine: Engine) -> Run:
         """Return what runs the stages, with checkpoints if they are asked for."""
@@ -329,23 +329,22 @@ def cluster_graph(
     most = MAX_CLUSTERS if max_clusters is None else int(max_clusters)
     selection = None
     if assigner.needs == "graph":
-        labels = run.stage("label", label, graph, 1, assigner, random_state)
-        found = int(labels.max()) + 1
-        width = min(found, most) if n_clusters == "auto" else int(n_clusters)
+        found = run.stage("label", label, graph, 1, assigner, random_state)
+        c = found.n_clusters
+        width = min(c, most) if n_clusters == "auto" else int(n_clusters)
         embedding = run.stage("embed", embed, graph, width, random_state, warn_disconnected=False)
-        c = found
     elif n_clusters == "auto":
         wide = run.stage("embed", embed, graph, width_to_select(most, n_samples), random_state)
         selection = run.stage("select", select, wide, most, random_state)
         c = selection.chosen
         embedding = wide.first(c, engine)
-        labels = run.stage("label", label, embedding, c, assigner, random_state)
+        found = run.stage("label", label, embedding, c, assigner, random_state)
     else:
         c = int(n_clusters)
         embedding = run.stage("embed", embed, graph, c, random_state)
-        labels = run.stage("label", label, embedding, c, assigner, random_state)
+        found = run.stage("label", label, embedding, c, assigner, random_state)
     rows = engine.fetch(engine.unit_rows(embedding.vectors))
-    return GraphClusters(labels, c, replace(embedding, vectors=rows), selection)
+    return GraphClusters(found.labels, c, replace(embedding, vectors=rows), selection)
 
 
 def check_n_samples(n_samples: int, n_clusters: int) -> None:

@@ -105,10 +105,11 @@ class GraphFusion(MultiviewClusterer):
         fused = run.stage("fuse", fuse, weights, edges, selection, views, fusion, impute)
         graph = run.stage("sparsify", sparsify, fused, edges, views, k, impute)
         del edges, weights
+        fused = fused.without_edges()
         clusters = cluster_graph(
             graph.handle, spaces.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
         )
-        stages = StageResults(given, spaces, selection, fused.without_edges(), graph, clusters, order)
+        stages = StageResults(given, spaces, selection, fused, graph, clusters, order)
         self._keep(stages, settings, run.engine)
 
     def _keep(self, stages: StageResults, settings: Settings, engine: Engine) -> None:

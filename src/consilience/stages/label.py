@@ -179,6 +179,19 @@ def resolve_assigner(assign_labels: Any) -> LabelAssigner:
     )
 
 
+@stored()
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The cluster of each sample (n,), numbered by first appearance."""
+
+    labels: IntArray
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that have samples."""
+        return int(self.labels.max()) + 1
+
+
 def label(
     given: Any,
     n_clusters: int,
@@ -186,7 +199,7 @@ def label(
     random_state: np.random.RandomState,
     *,
     engine: Engine,
-) -> IntArray:
+) -> Partition:
     """Find clusters in an embedding or a graph.
 
     Parameters
@@ -204,14 +217,13 @@ def label(
 
     Returns
     -------
-    ndarray of shape (n,), int
-        Labels numbered by first appearance.
+    Partition
     """
     given = engine.fetch(given) if assigner.needs == "graph" else given
     labels = canonical_labels(assigner.assign(given, n_clusters, random_state, engine))
     if assigner.needs == "embedding":
         warn_if_empty(labels, n_clusters)
-    return labels
+    return Partition(labels)
 
 
 def canonical_labels(labels: npt.ArrayLike) -> IntArray:

@@ -222,13 +222,21 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "label",
         "the cluster of each sample",
-        "labels",
+        "Partition",
         ("prepare", "agree", "fuse", "sparsify", "embed", "select"),
         lambda s: [4e-7 * _N_INIT * s.n_samples * s.n_vectors],
         (Memory("rows to cluster", "label", lambda s: 24.0 * s.n_samples * s.n_vectors),),
     ),
 )
 """The stages of a model that fuses views on shared edges, in order."""
+
+OTHER_STAGES: tuple[Stage, ...] = (
+    Stage(
+        "learn", "what a comparison system makes of the views", "its own", ("search",), lambda s: [0.0], ()
+    ),
+    Stage("choose", "the view that is taken", "its number", ("label",), lambda s: [0.0], ()),
+)
+"""Stages that only comparison systems have. Their time is not known; systems check their memory themselves."""
 
 
 def plan_of(size: FitSize, *, selects: bool = False) -> tuple[PlannedStage, ...]:
@@ -244,6 +252,30 @@ def plan_of(size: FitSize, *, selects: bool = False) -> tuple[PlannedStage, ...]
         PlannedStage(stage.name, tuple(stage.seconds(size)), stage.needs)
         for stage in STAGES
         if selects or stage.name != "select"
+    )
+
+
+def planned(*names: str, **parts: int) -> tuple[PlannedStage, ...]:
+    """Return stages of the table by name, for systems whose time is not known.
+
+    Parameters
+    ----------
+    *names : str
+        The stages, in order.
+    **parts : int
+        How many parts a stage has, such as one search for each view; 1 if it is not named.
+
+    Examples
+    --------
+    >>> [len(stage.seconds) for stage in planned("prepare", "search", "learn", "label", search=3)]
+    [1, 3, 1, 1]
+    """
+    table = {stage.name: stage for stage in (*STAGES, *OTHER_STAGES)}
+    return tuple(
+        PlannedStage(
+            name, (0.0,) * parts.get(name, 1), tuple(one for one in table[name].needs if one in names)
+        )
+        for name in names
     )
 
 

@@ -134,7 +134,8 @@ def cluster(contender: Contender, views: ComparedViews, n_clusters: int, seed: i
         else:
             return Clustered(labels)
         embedding = embed(graph, n_clusters, for_vectors, engine=engine)
-        labels[rows] = label(embedding, n_clusters, KMeansLabels(N_INIT), for_labels, engine=engine)
+        found = label(embedding, n_clusters, KMeansLabels(N_INIT), for_labels, engine=engine)
+        labels[rows] = found.labels
     return Clustered(labels, selection)
 
 

@@ -21,6 +21,7 @@ from ...run.progress import PlannedStage
 from ...stages.embed import SpectralEmbedding, spectral_embedding
 from ...stages.prepare import PreparedViews
 from ...stages.search import search
+from ...stages.table import planned
 from ...views import Views
 from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
@@ -323,8 +324,7 @@ class AASC(MultiviewClusterer):
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come, with that of the graphs."""
-        first, second, *rest = super().plan_stages(views, settings, engine)
-        return first, second, PlannedStage("weigh"), *rest
+        return planned("prepare", "search", "weigh", "learn", "label", search=views.n_views)
 
 
 def graphs_on_all_edges(

@@ -17,6 +17,7 @@ from ...spaces import Scaling, Space, is_precomputed, metric_label, resolve_metr
 from ...spaces.scaling import plan_rescaling
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews, prepare
+from ...stages.table import planned
 from ...views import Views
 from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
@@ -146,7 +147,7 @@ class ConcatenatedSpectral(MultiviewClusterer):
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come."""
-        return tuple(PlannedStage(name) for name in ("prepare", "search", "embed", "label"))
+        return planned("prepare", "search", "embed", "label")
 
 
 def resolve_together(views: Views, metric: Any, each: Sequence[Any], engine: Engine) -> Any:

@@ -20,6 +20,7 @@ from ...run.execution import Run
 from ...run.messages import check_number
 from ...run.progress import PlannedStage
 from ...spectra import largest_of_matrix
+from ...stages.table import planned
 from ...views import Views
 from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
@@ -287,8 +288,7 @@ class MCGC(MultiviewClusterer):
         # Components of equal size, each with all its edges: what is known before there is a graph.
         n = views.n_samples
         memory.require(_BYTES_PER_ENTRY * n**2 / settings.n_clusters, f"MCGC on {n:,} samples", _INSTEAD)
-        *first, last = super().plan_stages(views, settings, engine)
-        return *first, PlannedStage("embed"), last
+        return planned("prepare", "search", "learn", "embed", "label", search=views.n_views)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph of c components per view, the consensus graph, its embedding, labels."""

@@ -16,6 +16,7 @@ from ...run import memory
 from ...run.execution import Run
 from ...run.progress import PlannedStage
 from ...spectra.eigenvectors import Eigenpairs, largest_of_matrix, smallest_of_plain_laplacian
+from ...stages.table import planned
 from ...views import Views
 from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
@@ -291,8 +292,7 @@ class MVGL(MultiviewClusterer):
         # Neighbours of all views, and back; how many coincide is not known yet.
         n_entries = 2 * views.n_views * views.n_samples * settings.n_neighbors
         _require_memory(views.n_samples, n_entries, views.n_views, settings.n_clusters)
-        *first, last = super().plan_stages(views, settings, engine)
-        return *first, PlannedStage("embed"), last
+        return planned("prepare", "search", "learn", "embed", "label", search=views.n_views)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph of c components per view, the weighted graph, its embedding, labels."""

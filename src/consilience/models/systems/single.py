@@ -19,6 +19,7 @@ from ...run.messages import warn
 from ...run.progress import PlannedStage
 from ...stages.embed import embed
 from ...stages.prepare import PreparedViews
+from ...stages.table import planned
 from ...views import Views
 from ..base import MultiviewClusterer, Settings
 from ..estimator import estimator
@@ -192,9 +193,10 @@ class SingleViewSpectral(MultiviewClusterer):
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come: those of one view, or of all and the choice."""
-        n = views.n_views if self._find_view(views) is None else 1
-        each = [PlannedStage(name, (0.0,) * n) for name in ("search", "embed", "label")]
-        return PlannedStage("prepare"), *each, *[PlannedStage("choose")] * (self._find_view(views) is None)
+        if self._find_view(views) is not None:
+            return planned("prepare", "search", "embed", "label")
+        n = views.n_views
+        return planned("prepare", "search", "embed", "label", "choose", search=n, embed=n, label=n)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: cluster the view that is named, or all views, and choose the best."""

@@ -16,6 +16,7 @@ from ...run.execution import Run
 from ...run.messages import check_count, check_number
 from ...run.progress import PlannedStage
 from ...stages.prepare import PreparedViews
+from ...stages.table import planned
 from ...views import Views
 from ..base import MultiviewClusterer, Settings, cluster_graph
 from ..estimator import estimator
@@ -291,9 +292,8 @@ class SNF(MultiviewClusterer):
             f"SNF on {n:,} samples and {v} views",
             "Use CoReg or SimilarityGraphFusion, whose memory grows with the number of edges.",
         )
-        *first, last = super().plan_stages(views, settings, engine)
-        chosen = [PlannedStage("select")] * (self.n_clusters == "auto")
-        return *first, PlannedStage("embed"), *chosen, last
+        chosen = ["select"] * (self.n_clusters == "auto")
+        return planned("prepare", "search", "learn", "embed", *chosen, "label", search=v)
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a network per view, their fusion, its embedding, labels."""
