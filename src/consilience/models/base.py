@@ -22,9 +22,10 @@ from ..run.config import get_config
 from ..run.execution import Run
 from ..run.messages import Advice, Setting, check_choice, check_count, keep_warnings, warn
 from ..run.progress import PlannedStage
+from ..stages.agree import ViewSelection, select_views
 from ..stages.embed import SpectralEmbedding, embed
 from ..stages.label import KMeansLabels, LabelAssigner, label, resolve_assigner
-from ..stages.prepare import SCALES, metrics_of_views
+from ..stages.prepare import SCALES, PreparedViews, metrics_of_views
 from ..stages.search import USUAL_CLUSTERS, resolve_n_neighbors
 from ..stages.select import ClusterSelection, select, width_to_select
 from ..stages.table import planned
@@ -75,6 +76,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     n_neighbors: int | Literal["auto"] = "auto"
     metric: Any = "auto"
     scale: str = "none"
+    view_selection: Literal["auto", "all", "agreement"] = "all"
     neighbor_search: Literal["auto", "exact", "approximate"] = "auto"
     engine: Any = "numba"
     n_jobs: int | None = None
@@ -84,6 +86,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     takes_missing: ClassVar[bool] = False  # whether it is defined for samples that a view has not seen
     takes_similarities: ClassVar[bool] = True  # whether it is defined for views that are similarities
     clusters_a_graph: ClassVar[bool] = False  # whether it ends in one graph and clusters that
+    selections: ClassVar[tuple[str, ...]] = ("all", "agreement")  # what `view_selection` may be
     resumes: ClassVar[bool] = False  # whether a fit that was killed goes on from what its stages returned
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -173,6 +176,20 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages of the fit in order; set the fitted attributes."""
 
+    def prepare_views(self, given: GivenViews, settings: Settings, run: Run) -> PreparedViews:
+        """Run the first stages: place the views, and leave out those that `view_selection` does not keep."""
+        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        if self.view_selection != "agreement":
+            return views
+        engine = run.engine
+        if given.shared is None:  # so that the system's own search for neighbours finds them known
+            views = replace(views, points=tuple(engine.cached(one) for one in views.points))
+        return views.only(self.select_views(views, settings, run).kept)
+
+    def select_views(self, views: PreparedViews, settings: Settings, run: Run) -> ViewSelection:
+        """Run the stage that compares the views by their neighbours."""
+        return run.stage("agree", select_views, views, settings.n_neighbors, self.neighbor_search)
+
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come; raise a MemoryError if they would need too much."""
         return planned("prepare", "search", "learn", "label", search=views.n_views)
@@ -180,6 +197,8 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
     def _new_run(self, given: GivenViews, settings: Settings, engine: Engine) -> Run:
         """Return what runs the stages, with checkpoints if they are asked for."""
         plan = self.plan_stages(given.views, settings, engine)
+        if self.view_selection == "agreement":
+            plan = _with_selection(plan)
         random_state = check_random_state(self.random_state)
         folder, checkpoints = get_config().checkpoint_dir, None
         name = type(self).__name__
@@ -204,6 +223,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         c, n = self._resolve_n_clusters(), views.n_samples
         check_n_samples(n, c)
         check_choice("scale", self.scale, SCALES)
+        check_choice("view_selection", self.view_selection, self.selections)
         check_choice("neighbor_search", self.neighbor_search, SEARCHES)
         k = resolve_n_neighbors(self.n_neighbors, n, self.n_clusters)
         metrics = self.metrics_of(views, engine)
@@ -276,6 +296,17 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _with_selection(plan: Sequence[PlannedStage]) -> Sequence[PlannedStage]:
+    """Return a plan with the stage that selects views after the first, unless it has that stage anyway.
+
+    All later stages need what it found.
+    """
+    if any(stage.name == "agree" for stage in plan):
+        return plan
+    first, *rest = plan
+    return first, *planned("agree"), *(replace(stage, needs=(*stage.needs, "agree")) for stage in rest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,6 +74,7 @@ class GraphFusion(MultiviewClusterer):
     """
 
     max_clusters: int | None = None
+    view_selection: Literal["auto", "all", "agreement"] = "auto"
     view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] | None = "uniform"
     row_weights: Literal["agreement", "uniform"] = "uniform"
     missing: Literal["impute", "plain"] = "impute"
@@ -81,6 +82,7 @@ class GraphFusion(MultiviewClusterer):
 
     takes_missing: ClassVar[bool] = True
     clusters_a_graph: ClassVar[bool] = True
+    selections: ClassVar[tuple[str, ...]] = ("auto", "all", "agreement")
     resumes: ClassVar[bool] = True
 
     def edge_fusion(self) -> EdgeFusion:
@@ -148,7 +150,8 @@ class GraphFusion(MultiviewClusterer):
         by_rows = self.row_weights == "agreement"
         if isinstance(self.view_weights, str) and self.view_weights == "agreement":
             return Weighting(None, by_rows)
-        return Weighting(self._given_weights(views.all_names)[views.active], by_rows)
+        selects = self.view_selection == "agreement"
+        return Weighting(self._given_weights(views.all_names)[views.active], by_rows, selects)
 
     def _given_weights(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the weights that the user gave, or 1 for each view."""
@@ -169,6 +172,12 @@ class GraphFusion(MultiviewClusterer):
         """Check weights, missing samples and the parameters of the fusion."""
         check_choice("missing", self.missing, ("impute", "plain"))
         check_choice("row_weights", self.row_weights, WEIGHTINGS)
+        by_agreement = isinstance(self.view_weights, str) and self.view_weights == "agreement"
+        if self.view_selection == "all" and by_agreement:
+            raise ValueError(
+                "view_weights='agreement' gives no weight to views that agree with no other, so they are left "
+                "out; with view_selection='all' pass view_weights='uniform', or numbers."
+            )
         self._given_weights(views.names)
         self.edge_fusion()
 

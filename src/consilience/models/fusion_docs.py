@@ -27,16 +27,20 @@ _PARAMETERS = """
         apart from that of all others, or all of them if fewer than 10 carry the view; and takes counts by
         their square roots where the metric is cosine. Only for Euclidean, Manhattan and cosine distances.
         "standard" scales each feature to unit variance, "none" leaves all as they are.
+    view_selection : {"auto", "all", "agreement"}, default="auto"
+        Which views are kept. "agreement" leaves out a view whose neighbours are, beyond chance, those of no
+        other view, with a warning, as well as copies of a view and the smaller of two groups that do not
+        agree. "all" keeps all. "auto" is "agreement" where `view_weights` is, and "all" otherwise. Every
+        system of the package can select views so.
     beta : float, default=1.0
         Penalty on inconsistency.
     gamma : float, default=100.0
         Penalty on two views that are inconsistent on the same edge.
     view_weights : "agreement", "uniform", None, array-like of shape (v,) or dict, default="agreement"
         How much each view counts (the paper's lambda). "agreement": by how far its neighbours are, beyond
-        chance, those of the other views; a view that agrees with no other is left out, with a warning, as are
-        copies of a view and the smaller of two groups that do not agree. Of two views neither can be
-        preferred: they count alike. "uniform", or None: all views count alike, and none is left out. Or
-        numbers from 1e-9 to 1e9.
+        chance, those of the other views; a view that agrees with no other counts nothing and is left out (see
+        `view_selection`). Of two views neither can be preferred: they count alike. "uniform", or None: all
+        views count alike. Or numbers from 1e-9 to 1e9.
     row_weights : {"agreement", "uniform"}, default="agreement"
         How much each row of a view counts, within its view. "agreement", with three views or more: less,
         where hardly any of the sample's neighbours are confirmed by another view. "uniform": all alike.
@@ -235,9 +239,9 @@ AVERAGE_DOC = r"""Multi-view clustering on the mean of the views' similarity gra
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so are `max_clusters`, `missing` and `verbose`; but ``scale`` is
         "none" by default.
-    view_weights, row_weights
-        As in `SimilarityGraphFusion`, but "uniform" by default. "agreement" leaves out the views that agree
-        with no other, and weighs the mean.
+    view_selection, view_weights, row_weights
+        As in `SimilarityGraphFusion`, but weights are "uniform" by default. ``view_selection="agreement"``
+        leaves out the views that SGF and DGF leave out; ``view_weights="agreement"`` also weighs the mean.
 
     Attributes
     ----------

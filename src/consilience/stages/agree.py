@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from ..agreement.reliability import LEAST_ROW_TRUST, ViewReliability, row_trust, view_reliability
 from ..agreement.statistics import Agreement, agreement_from
 from ..engines import Engine
+from ..engines.protocol import Search
 from ..engines.results import Neighbors, SearchReport
 from ..io.stored import stored
 from ..run.handles import HANDLE
 from ..run.messages import Advice, Setting, warn
 from .prepare import PreparedViews
+from .search import search
 
 logger = logging.getLogger(__name__)
 
@@ -34,10 +36,18 @@ class Weighting:
         Given by the user; None: by agreement, and views that agree with no other view are left out.
     rows_by_agreement : bool
         Whether rows that no other view confirms count less.
+    selects : bool, default=False
+        Whether views that agree with no other view are left out although the weights are given.
     """
 
     view_weights: NDArray[np.float64] | None
     rows_by_agreement: bool
+    selects: bool = False
+
+    @property
+    def keeps_all(self) -> Setting:
+        """The setting that leaves no view out."""
+        return Setting("view_selection", "all") if self.selects else Setting("view_weights", "uniform")
 
 
 @stored()
@@ -103,7 +113,8 @@ def agree(
     kept, only_for, orphans = np.ones(v, dtype=bool), np.zeros(v, dtype=bool), np.zeros(n, dtype=bool)
     lists, reports = [one.lists for one in found], tuple(one.report for one in found)
     by_agreement = weighting.view_weights is None
-    if not by_agreement and not weighting.rows_by_agreement:
+    selects = by_agreement or weighting.selects
+    if not selects and not weighting.rows_by_agreement:
         assert weighting.view_weights is not None
         weights = weighting.view_weights
         return ViewSelection(kept, weights, None, only_for, orphans, tuple(lists), reports=reports)
@@ -115,10 +126,11 @@ def agree(
     reliability = view_reliability(agreement)
     logger.info("reliability of %s: %s", ", ".join(views.names), reliability.values.round(4))
     weights = np.ones(v) if weighting.view_weights is None else weighting.view_weights
-    if by_agreement:
-        weights, only_for, orphans = _weights_by_agreement(reliability, views)
-        _warn_about(agreement, reliability, views.names, int(orphans.sum()))
-        kept = weights > 0
+    if selects:
+        found_weights, only_for, orphans = _weights_by_agreement(reliability, views)
+        _warn_about(agreement, reliability, views.names, int(orphans.sum()), weighting.keeps_all)
+        kept = found_weights > 0
+        weights = found_weights if by_agreement else weights
     trust = None
     if weighting.rows_by_agreement:
         chosen = [one for one, keep in zip(compared, kept, strict=True) if keep]
@@ -128,6 +140,26 @@ def agree(
     return ViewSelection(
         kept, weights[kept], trust, only_for, orphans, compared, agreement, reliability, reports
     )
+
+
+def select_views(views: PreparedViews, n_neighbors: int, how: Search, *, engine: Engine) -> ViewSelection:
+    """Search each view's neighbours, compare the views by them, and say which are kept; all count alike.
+
+    For systems that do not weigh views: the same views are kept as by SGF and DGF.
+
+    Parameters
+    ----------
+    views : PreparedViews
+        The views.
+    n_neighbors : int
+        Neighbours of each sample.
+    how : {"auto", "exact", "approximate"}
+        How they are found.
+    engine : Engine
+        The engine that searches and compares.
+    """
+    found = [search(i, views, n_neighbors, how, True, engine=engine) for i in range(len(views))]
+    return agree(found, views, Weighting(np.ones(len(views)), False, selects=True), engine=engine)
 
 
 def _weights_by_agreement(
@@ -146,7 +178,11 @@ def _weights_by_agreement(
 
 
 def _warn_about(
-    agreement: Agreement, reliability: ViewReliability, view_names: Sequence[str], n_orphans: int
+    agreement: Agreement,
+    reliability: ViewReliability,
+    view_names: Sequence[str],
+    n_orphans: int,
+    keeps_all: Setting,
 ) -> None:
     """Name the views that are left out, and say so if none can be preferred."""
     names, kept = np.array(view_names, dtype=object), reliability.weights > 0
@@ -158,7 +194,7 @@ def _warn_about(
                 f"View {names[copy]!r} is a copy of {names[original]!r}, or nearly: they share "
                 f"{agreement.shares[copy, original]:.0%} of their neighbours, beyond chance. "
                 "It is left out; ",
-                Setting("view_weights", "uniform"),
+                keeps_all,
                 " keeps it.",
             )
         )
@@ -167,7 +203,7 @@ def _warn_about(
         warn(_none_agree(int(kept.sum())))
     dropped = ~kept & ~is_copy
     if (dropped & (reliability.groups < 0)).any():
-        warn(_left_out(names[dropped & (reliability.groups < 0)].tolist(), n_orphans))
+        warn(_left_out(names[dropped & (reliability.groups < 0)].tolist(), n_orphans, keeps_all))
     groups = [names[reliability.groups == group].tolist() for group in range(reliability.groups.max() + 1)]
     if len(groups) > 1:
         listed = "; ".join(", ".join(map(repr, group)) for group in groups)
@@ -192,7 +228,7 @@ def _none_agree(v: int) -> str:
     return fact + " Are the rows of all views in the same order?"
 
 
-def _left_out(names: list[str], n_orphans: int) -> str:
+def _left_out(names: list[str], n_orphans: int, keeps_all: Setting) -> str:
     shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     but = f", except for {n_orphans} samples that no other view has seen" if n_orphans else ""
     who, agree, they_are, them = (
@@ -201,6 +237,6 @@ def _left_out(names: list[str], n_orphans: int) -> str:
     return Advice(
         f"{who} {shown} {agree} with no other view about who is near whom, beyond chance. {they_are} left "
         f"out{but}; ",
-        Setting("view_weights", "uniform"),
+        keeps_all,
         f" keeps {them}.",
     )

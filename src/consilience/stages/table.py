@@ -236,7 +236,7 @@ OTHER_STAGES: tuple[Stage, ...] = (
     ),
     Stage("choose", "the view that is taken", "its number", ("label",), lambda s: [0.0], ()),
 )
-"""Stages that only comparison systems have. Their time is not known; systems check their memory themselves."""
+"""Stages that only comparison systems have. Their time is not known; each checks its own memory."""
 
 
 def plan_of(size: FitSize, *, selects: bool = False) -> tuple[PlannedStage, ...]:

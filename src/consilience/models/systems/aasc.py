@@ -256,6 +256,9 @@ class AASC(MultiviewClusterer):
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so is `verbose`; but ``scale`` is "none" by default. A number of
         clusters must be given, and `assign_labels` be k-means.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -306,7 +309,7 @@ class AASC(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: the views' graphs on all edges, their weights and eigenvectors, labels."""
         k, c = settings.n_neighbors, settings.n_clusters
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         neighbors = run.each("search", search, names, views, k, self.neighbor_search, False)
         graphs = run.stage("weigh", graphs_on_all_edges, neighbors, views)

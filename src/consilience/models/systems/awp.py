@@ -260,6 +260,9 @@ class AWP(MultiviewClusterer):
         program but with signs fixed.
     n_clusters, n_neighbors, metric, scale, neighbor_search, engine, n_jobs, random_state, verbose
         As in `SimilarityGraphFusion`; but ``scale`` is "none" by default.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -324,7 +327,7 @@ class AWP(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph per view, their embeddings, the rotations that give the labels."""
         k, c = settings.n_neighbors, settings.n_clusters
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, k, self.neighbor_search)
         embeddings = run.stage("learn", embed_views, graphs, c, random_state=run.random_state)

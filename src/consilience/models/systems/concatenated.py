@@ -94,6 +94,9 @@ class ConcatenatedSpectral(MultiviewClusterer):
     n_clusters, n_neighbors, scale, assign_labels, neighbor_search, engine, n_jobs, random_state, verbose
         As in `SimilarityGraphFusion`; but ``scale`` is "none" by default, and ``"standard"`` comes before
         balancing. A number of clusters must be given, and `assign_labels` be k-means.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -132,8 +135,9 @@ class ConcatenatedSpectral(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: one graph of the concatenated features, its embedding, labels."""
         metric, k = settings.metrics[0], settings.n_neighbors
+        kept = self._kept(given, settings, run)
         views = run.stage(
-            "prepare", given.prepare_by, prepare_together, metric, self.scale, bool(self.balance)
+            "prepare", given.prepare_by, prepare_together, metric, self.scale, bool(self.balance), kept
         )
         (self.graph_,) = run.each("search", view_graph, [repr(_NAME)], views, k, self.neighbor_search)
         found = run.stage(
@@ -144,6 +148,17 @@ class ConcatenatedSpectral(MultiviewClusterer):
         self.labels_ = run.stage(
             "label", label_rows, self.embedding_, settings.n_clusters, settings.assigner, run.random_state
         )
+
+    def _kept(self, given: GivenViews, settings: Settings, run: Run) -> tuple[bool, ...] | None:
+        """Return which views are put side by side: those that `view_selection` keeps; None: all.
+
+        They are compared one by one, each by its own metric, as by every other system.
+        """
+        if self.view_selection != "agreement":
+            return None
+        metrics = super().metrics_of(given.views, run.engine)
+        alone = given.prepare(metrics, self.scale, engine=run.engine)
+        return tuple(alone.expand(self.select_views(alone, settings, run).kept, False).tolist())
 
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come."""
@@ -197,7 +212,13 @@ def _one_metric(given: Any) -> Any:
 
 
 def prepare_together(
-    views: Views, metric: Any, scale: str, balance: bool, *, engine: Engine
+    views: Views,
+    metric: Any,
+    scale: str,
+    balance: bool,
+    kept: tuple[bool, ...] | None = None,
+    *,
+    engine: Engine,
 ) -> PreparedViews:
     """Place all views side by side, as one.
 
@@ -211,12 +232,16 @@ def prepare_together(
         Which features to rescale.
     balance : bool
         Whether to make the views count alike.
+    kept : tuple of bool, default=None
+        Which of the views; None: all.
     engine : Engine
         The engine that places them.
     """
     # Views are looked at one by one for whether they say anything, which is when their rows differ: even
     # rows that differ in length only turn a direction, once they stand next to others.
     alone = prepare(views, ("euclidean",) * views.n_views, scale, engine=engine)
+    if kept is not None:
+        alone = alone.only(np.array(kept)[alone.active])
     arrays = [views.arrays[i] for i in np.flatnonzero(alone.active)]
     if scale == "auto":
         arrays = [Scaling(plan_rescaling(array, metric, None, engine))(array) for array in arrays]

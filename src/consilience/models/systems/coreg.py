@@ -165,6 +165,9 @@ class CoReg(MultiviewClusterer):
         Cap on the number of rounds. Reaching it is common and harmless: the last rounds change little.
     tol : float, default=1e-6
         The rounds end, from the third on, when the objective rises by less.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -209,7 +212,7 @@ class CoReg(MultiviewClusterer):
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph per view, their embeddings and the centroid, labels."""
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)
         found = run.stage(

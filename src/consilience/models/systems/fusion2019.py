@@ -282,7 +282,7 @@ class GraphFusion2019(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: weights on shared edges, the fusion as of 2019, one graph, labels."""
         k = settings.n_neighbors
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         neighbors = run.each("search", search, names, views, self._n_listed(k), self.neighbor_search, False)
         edges, weights = run.stage("weigh", self._weigh, neighbors, views)
@@ -344,6 +344,9 @@ _PARAMETERS = """
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so are `max_clusters` and `verbose`; but ``scale`` is "none" by
         default. @METRIC@
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------

@@ -237,6 +237,9 @@ class MCGC(MultiviewClusterer):
         clusters must be given, and `assign_labels` be k-means. Views that are similarities are not taken.
     beta : float, default=1.0
         How strongly graph and embeddings are drawn together; positive.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -293,7 +296,7 @@ class MCGC(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph of c components per view, the consensus graph, its embedding, labels."""
         c, k = settings.n_clusters, settings.n_neighbors
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         constrained = run.each("search", rank_constrained_graph, names, views, c, k, 30, self.neighbor_search)
         graphs = [one.graph for one in constrained]

@@ -245,6 +245,9 @@ class MVGL(MultiviewClusterer):
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so is `verbose`; but ``scale`` is "none" by default. A number of
         clusters must be given, and `assign_labels` be k-means. Views that are similarities are not taken.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -297,7 +300,7 @@ class MVGL(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph of c components per view, the weighted graph, its embedding, labels."""
         c, k = settings.n_clusters, settings.n_neighbors
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         constrained = run.each("search", rank_constrained_graph, names, views, c, k, 60, self.neighbor_search)
         found = run.stage("learn", learn_weighted_graph, [one.graph for one in constrained], c)

@@ -273,6 +273,9 @@ class RMSC(MultiviewClusterer):
         As in `SimilarityGraphFusion`, and so is `verbose`; but ``scale`` is "none" by default. A number of
         clusters must be given, and `assign_labels` be k-means. BLAS is kept to one thread, so that the result
         does not depend on the number of threads.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -338,7 +341,7 @@ class RMSC(MultiviewClusterer):
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph per view, the low-rank walk, its embedding, labels."""
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)
         found = run.stage(

@@ -126,6 +126,9 @@ class SingleViewSpectral(MultiviewClusterer):
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so is `verbose`; but ``scale`` is "none" by default. A number of
         clusters must be given, and `assign_labels` be k-means.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -167,8 +170,12 @@ class SingleViewSpectral(MultiviewClusterer):
     assign_labels: Any = "kmeans"
 
     def check_parameters(self, views: Views) -> None:
-        """Check that the view exists."""
-        self._find_view(views)
+        """Check that the view exists, and that a choice among views is not asked for where there is none."""
+        if self._find_view(views) is not None and self.view_selection == "agreement":
+            raise ValueError(
+                f"view_selection='agreement' has no effect where the view is given (view={self.view!r}); "
+                "pass view='best', or view_selection='all'."
+            )
 
     def _find_view(self, views: Views) -> int | None:
         """Return the number of the view that was named; None: the best one."""
@@ -201,7 +208,7 @@ class SingleViewSpectral(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: cluster the view that is named, or all views, and choose the best."""
         named = self._find_view(given.views)
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         numbers = np.flatnonzero(views.active)  # of the active views, among all
         if named is not None and named not in numbers:
             raise ValueError(

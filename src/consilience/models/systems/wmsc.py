@@ -210,6 +210,9 @@ class WMSC(MultiviewClusterer):
     n_clusters, n_neighbors, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so is `verbose`; but ``scale`` is "none" by default. A number of
         clusters must be given, and `assign_labels` be k-means.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -256,7 +259,7 @@ class WMSC(MultiviewClusterer):
 
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a graph per view, their weights and the weighted sum, labels."""
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         graphs = run.each("search", view_graph, names, views, settings.n_neighbors, self.neighbor_search)
         found = run.stage(
