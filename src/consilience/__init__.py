@@ -9,10 +9,12 @@
 
 from importlib.metadata import version as _version
 
+from .comparison import compare
 from .datasets import ampute, load_digits_views, make_multiview
 from .fusion import FusionResult, consistent_graph, fuse_graphs
 from .graphs import EdgeSet
 from .models import PAPER, DistanceGraphFusion, SimilarityGraphFusion
+from .models.preparation import prepare_views
 from .models.saving import load
 from .run.config import config_context, get_config, set_config
 from .stages.label import ClusterQRLabels, KMeansLabels, LeidenLabels
@@ -37,6 +39,7 @@ __all__ = [
     "Views",
     "__version__",
     "ampute",
+    "compare",
     "config_context",
     "consistent_graph",
     "fuse_graphs",
@@ -47,5 +50,6 @@ __all__ = [
     "make_multiview",
     "memory_estimate",
     "multiplex",
+    "prepare_views",
     "set_config",
 ]

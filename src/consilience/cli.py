@@ -240,24 +240,49 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
 def _add_compare(commands: Any) -> None:
     compare = commands.add_parser(
         "compare",
-        help="run every system on your files and compare them",
-        description="Run every system on the same files: agreement, stability under resampling, time, and "
-        "scores if labels are known. Stability says little of a system that puts nearly all samples into one "
-        "cluster. Every resample is one more fit, and some systems are slow for thousands of samples; Ctrl-C "
-        "keeps what is done.",
-        epilog="example: consilience compare rna.csv protein.csv --clusters 4 --systems average,sgf,dgf",
+        help="compare systems on your files, or on a folder of data sets",
+        description="Run systems on the same data by the same rules: scores if labels are known, agreement, "
+        "stability, time; on a folder of data sets also ranks, tests and intervals. All systems get the same "
+        "preparation, and rows a random order. A system that fails is an empty cell with its reason. Stopped "
+        "or killed, the same command goes on where it was.",
+        epilog="examples: consilience compare rna.csv protein.csv --clusters 4 --systems average,sgf,dgf; "
+        "consilience compare DIR --systems dgf,average,mypackage.module:MySystem",
     )
-    _add_input(compare)
-    compare.add_argument(
-        "--systems", default="all", metavar="S[,S...]", help="such as sgf,dgf (default: all)"
+    _add_input(compare, required=False)
+    add = compare.add_argument
+    add("--sets", metavar="S[,S...]", help="some of the data sets of a folder")
+    add(
+        "--systems",
+        default="all",
+        metavar="S[,S...]",
+        help="such as sgf,dgf or package.module:Class (default: all)",
     )
-    compare.add_argument(
-        "--seeds", type=int, metavar="N", help="fits on all samples (default: 3 with labels, else 1)"
+    add(
+        "--preparation",
+        choices=["equal", "own", "none"],
+        default="equal",
+        help="metric, scaling and views left out: by one rule for all (equal, default), each its own, none",
     )
-    compare.add_argument(
-        "--resamples", type=int, default=5, metavar="R", help="fits for stability (default: 5; 0: none)"
+    add("--corruptions", metavar="C[,C...]", help="also on spoiled data, such as noise-2:1, or all")
+    add("--corrupted-systems", metavar="S[,S...]", help="those run on spoiled data (default: all)")
+    add("--seeds", type=int, metavar="N", help="fits on all samples (default: 3 with labels, else 1)")
+    add("--corrupted-seeds", type=int, metavar="N", help="fits on spoiled data (default: as many)")
+    add(
+        "--resamples",
+        type=int,
+        metavar="R",
+        help="fits for stability (default: 5 for one data set, 0 for a folder)",
     )
-    compare.add_argument("--jobs", type=int, metavar="J", help="threads (default: all cores)")
+    add("--reference", metavar="S", help="whom the others are compared with (default: average)")
+    add(
+        "--score",
+        choices=["NMI", "ACC", "ARI", "purity"],
+        default="NMI",
+        help="of the tables shown (default: NMI)",
+    )
+    add("--keep-row-order", action="store_true", help="do not shuffle rows first")
+    add("--max-seconds", type=float, metavar="T", help="stop a fit after so long")
+    add("--jobs", type=int, metavar="J", help="processes (default: one per core; 0: this one)")
     _add_output(compare, "consilience-comparison")
     _add_common(compare)
 
@@ -312,12 +337,14 @@ def _memory(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
 
 
-def _add_input(parser: argparse.ArgumentParser, *, auto: bool = False) -> None:
-    parser.usage = "%(prog)s [FILE ...] --clusters C [options]"  # all of them would fill a screen
+def _add_input(parser: argparse.ArgumentParser, *, auto: bool = False, required: bool = True) -> None:
+    clusters = "--clusters C" if required else "[--clusters C]"
+    parser.usage = f"%(prog)s [FILE ...] {clusters} [options]"  # all of them would fill a screen
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the views")
     text = "number of clusters" + (", or auto" if auto else "")
+    text += "" if required else " (default: as many as classes)"
     kind_of_number = _number_or_auto if auto else int
-    parser.add_argument("--clusters", type=kind_of_number, required=True, metavar="C", help=text)
+    parser.add_argument("--clusters", type=kind_of_number, required=required, metavar="C", help=text)
     parser.add_argument("--neighbors", type=int, metavar="K", help="neighbours per sample and view")
     parser.add_argument("--metric", default="auto", metavar="M[,M...]", help="one metric, or one per view")
     for kind in ("similarity", "distance"):

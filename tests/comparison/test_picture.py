@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from consilience.comparison.picture import CELL, ROW, Row, bars, heat_map, inline, side_by_side
+from consilience.comparison.figures.picture import CELL, ROW, Row, bars, heat_map, inline, side_by_side
 
 NAMES = ["Concatenated", *(f"System-{i}" for i in range(13)), "a name that is far too long to be shown"]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,23 +4,32 @@ import itertools
 
 import numpy as np
 
+from consilience.comparison import Comparison
 from consilience.comparison.agreement import similar_side_by_side
+from consilience.comparison.data_sets import SetFacts
+from consilience.comparison.fitting import Rules
 from consilience.comparison.outcome import Outcome
-from consilience.comparison.running import Comparison
 from consilience.comparison.sentences import sentences
 from consilience.inspection.fusion_help.agreement import pairwise_ari
 
 
 def outcome(name, values=(), labels=(0, 0, 1, 1, 2, 2), resampled=()):
-    made = Outcome(name, object, status="ok", labels=np.array(labels))
-    made.scores = [{"NMI": value} for value in values]
-    made.resample_scores = [{"NMI": value} for value in resampled]
-    return made
+    return Outcome(
+        name,
+        "Class",
+        status="ok",
+        labels=np.array(labels),
+        largest_share=np.bincount(labels).max() / len(labels),
+        scores=[{"NMI": value} for value in values],
+        resample_scores=[{"NMI": value} for value in resampled],
+    )
 
 
 def said(*outcomes, n_views=2):
-    matrix = pairwise_ari([one.labels for one in outcomes if one.labels is not None])
-    return sentences(Comparison(outcomes, (0,), 0, 5, matrix), n_views)
+    facts = SetFacts("data", n_samples=6, n_features=(3,) * n_views)
+    found = {("data", "clean", False, one.name): one for one in outcomes}
+    names = tuple(one.name for one in outcomes)
+    return sentences(Comparison((facts,), names, ("clean",), (0,), (0,), Rules(), found), facts)
 
 
 def test_the_best_is_named_if_the_others_are_further_away_than_the_seeds_spread():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from consilience import Views, make_multiview
-from consilience.comparison import compare_systems
+from consilience import Views, compare, make_multiview
+from consilience.comparison import DataSet
 from consilience.comparison.summary import cells, legend, notes, panels, summarize
 from consilience.pages.comparison import TITLE, comparison_page
 from consilience.pages.markup import escape
@@ -15,10 +15,12 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 class Cut:
     """A system that cuts the samples by their first feature."""
 
+    takes = "views"
+
     def __init__(self, **parameters):
         self.parameters = parameters
 
-    def get_params(self):
+    def get_params(self, deep=False):
         return {**self.parameters, "own": HOSTILE}
 
     def fit(self, views):
@@ -37,8 +39,9 @@ def summary():
     made = make_multiview(40, n_views=2, n_clusters=2, separation=3.0, random_state=0)
     views = Views({HOSTILE: made.views["view_0"], "b": made.views["view_1"]})
     systems = {"A": Cut, "<b>B</b>": Cut, "Broken": Failing}
-    found = compare_systems(views, systems, {"n_clusters": 2}, truth=made.y, seeds=(0, 1), n_resamples=2)
-    return summarize(found, views, 2, [f"{HOSTILE}.csv"])
+    data = DataSet("data", views, made.y, sources=(f"{HOSTILE}.csv",))
+    found = compare(data, systems, seeds=2, n_resamples=2)
+    return summarize(found, found.sets[0])
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ _WRITTEN = {  # with this value, otherwise
     ("directed", True): "--directed",
     ("directed", False): "--no-directed",
     ("n_jobs", 1): "NUMBA_NUM_THREADS=1",
+    ("view_selection", "all"): "--preparation none",
 }
 
 

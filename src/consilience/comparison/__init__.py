@@ -1,15 +1,21 @@
-"""Many systems on the same views: what each finds, how stable that is, and how well they agree.
+"""Many systems on many data sets by the same rules: what each finds, how good and how stable it is.
 
 | module | what is there |
 |---|---|
-| `running` | `compare_systems`: every system, every seed, every resample |
-| `outcome` | the result of one system, also if it failed |
-| `agreement` | labellings ordered by how well they agree |
-| `sentences` | what the figures show, in words |
-| `summary` | all of it, ready for JSON, CSV, the terminal and the page |
-| `picture` | all of it in one picture |
+| `running` | `compare`: every system, every set, every seed, every corruption |
+| `data_sets`, `contenders` | data sets and systems from anywhere |
+| `fitting` | one system on one set: preparation, fits, scores |
+| `workers`, `worker`, `store`, `pace` | processes with limits, results that survive a kill, one clock |
+| `outcome`, `result` | what came of it |
+| `statistics` | means, ranks, tests, intervals |
+| `formats`, `figures` | tables as Markdown, CSV and LaTeX; figures as SVG |
+| `overview` | all of that for many data sets |
+| `agreement`, `sentences`, `summary` | how far systems agree on one data set, and what that shows |
 """
 
-from .running import Comparison, compare_systems
+from .data_sets import DataSet
+from .result import Comparison
+from .running import compare
+from .statistics import ScoreTable
 
-__all__ = ["Comparison", "compare_systems"]
+__all__ = ["Comparison", "DataSet", "ScoreTable", "compare"]

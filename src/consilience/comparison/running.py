@@ -1,244 +1,372 @@
-"""Many systems on the same views: what each finds, how stable that is, and how well they agree.
+"""Many systems on many data sets by the same rules: `compare`.
 
-A system that fails is a result like any other, and an interrupt keeps what is done.
+A system that fails is a result like any other, a kill loses at most the fits that were under way, and an
+interrupt keeps what is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from joblib import cpu_count
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..engines import get_engine
-from ..inspection.fusion_help.agreement import pairwise_ari
-from ..inspection.fusion_help.resamples import draw_subsets, subset_size
-from ..metrics import ari, scores
-from ..models.base import check_n_samples
-from ..run.messages import check_count, collected_warnings
-from ..spaces import is_precomputed
-from ..stages.prepare import metrics_of_views, prepare
-from ..stages.search import resolve_n_neighbors
-from ..views import Views
-from .outcome import FAILED, INTERRUPTED, NOT_RUN, OK, Outcome, describe
+from ..datasets.corruption import corruptions as known_corruptions
+from ..run.config import as_bytes
+from ..run.messages import check_choice, check_count, check_number
+from ..run.progress import Bar
+from ..run.run_folder import sole_use
+from .contenders import Contender, find_contenders
+from .data_sets import SetFacts, facts_of, find_sets
+from .fitting import CLEAN, PREPARATIONS, Event, Fitter, Piece, Rules, Task, failure
+from .outcome import Outcome
+from .pace import Pace, Step, Watch
+from .result import Comparison, Place
+from .store import Store, key_of
+from .workers import Limits, Workers
 
-WARM_UP = 50  # samples in a fit that is not timed
-
-
-@dataclass(frozen=True)
-class Step:
-    """What is going on: the system at work (from 1), the share of the fits behind, and whether it ended."""
-
-    number: int
-    n_systems: int
-    name: str
-    doing: str
-    share: float
-    ended: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """The results of all systems.
-
-    Attributes
-    ----------
-    outcomes : tuple of Outcome
-        One for each system, in the order given.
-    seeds : tuple of int
-        The seeds that each system was fitted with on all samples.
-    n_resamples, subset_size : int
-        How many random subsets of how many samples it was fitted on again.
-    agreement : ndarray
-        Adjusted Rand index of the labels of the systems in `compared`, each with each.
-    """
-
-    outcomes: tuple[Outcome, ...]
-    seeds: tuple[int, ...]
-    n_resamples: int
-    subset_size: int
-    agreement: NDArray[np.float64]
-
-    @property
-    def compared(self) -> list[str]:
-        """Names of the systems that gave labels."""
-        return [outcome.name for outcome in self.outcomes if outcome.labels is not None]
-
-    def having(self, status: str) -> list[str]:
-        """Names of the systems with a status."""
-        return [outcome.name for outcome in self.outcomes if outcome.status == status]
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether it was stopped before its end."""
-        return bool(self.having(INTERRUPTED) or self.having(NOT_RUN))
-
-    def mean_agreement(self, name: str) -> float | None:
-        """Mean agreement of a system with the others, or None if there is nothing to compare."""
-        if name not in self.compared or len(self.compared) < 2:
-            return None
-        i = self.compared.index(name)
-        return float(np.delete(self.agreement[i], i).mean())
+# Corruptions of which nothing is left for one who knows them: the views are as they were.
+ORACLE_IS_CLEAN = (
+    "noise-1:1",
+    "noise-2:1",
+    "copies",
+    "rescaled-columns",
+    "huge-columns",
+    "missing-10",
+    "missing-30",
+)
 
 
-def checked_views(views: Views, parameters: Mapping[str, Any], seeds: Sequence[int]) -> Views:
-    """Raise a ValueError for what no system could work with; return the views, ready to take samples from.
-
-    Matrices between samples (metric "precomputed_...") are marked as such.
-    """
-    for seed in seeds:
-        check_random_state(seed)
-    c, engine = parameters["n_clusters"], get_engine(parameters.get("engine", "numba"))
-    check_count("n_clusters", c)
-    check_n_samples(views.n_samples, c)
-    resolve_n_neighbors(parameters.get("n_neighbors", "auto"), views.n_samples, c)
-    with collected_warnings(), engine.limit(parameters.get("n_jobs")):  # the systems will say it again
-        metrics = metrics_of_views(parameters.get("metric", "auto"), views, "none", engine)
-        prepare(views, metrics, "none", engine=engine)
-    square = [name for name, metric in zip(views.names, metrics, strict=True) if is_precomputed(metric)]
-    return Views(views, pairwise=square) if square else views
-
-
-def compare_systems(
-    views: Views,
-    systems: Mapping[str, type[Any]],
-    parameters: Mapping[str, Any],
+def compare(
+    data: Any,
+    systems: Any = "all",
     *,
-    truth: NDArray[Any] | None = None,
-    seeds: Sequence[int] = (0,),
+    labels: ArrayLike | None = None,
+    n_clusters: int | None = None,
+    preparation: Literal["equal", "own", "none"] = "equal",
+    corruptions: Sequence[str] = (),
+    corrupted_systems: Any = None,
+    seeds: int | Sequence[int] = 3,
+    n_corrupted_seeds: int | None = None,
     n_resamples: int = 0,
-    watch: Callable[[Step], None] = lambda step: None,
+    metric: Any = "auto",
+    n_neighbors: int | Literal["auto"] = "auto",
+    shuffle: bool = True,
+    families: Mapping[str, str] | None = None,
+    n_jobs: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    verbose: bool = False,
+    watch: Watch | None = None,
     strict: bool = False,
 ) -> Comparison:
-    """Fit every system to the views, with every seed, and again on random subsets of the samples.
+    """Fit every system to every data set, by the same rules for all, and score what they find.
 
     Parameters
     ----------
-    views : Views
-        The data.
-    systems : mapping of str to class
-        Short name -> estimator.
-    parameters : mapping
-        What every system is given, except `random_state`.
-    truth : ndarray of shape (n_samples,), optional
-        Known classes, to score against.
-    seeds : sequence of int, default=(0,)
-        Values of `random_state`. The first is that of the labels kept and of the resamples.
+    data : views, DataSet, path, or a sequence or mapping of data sets or paths
+        One set of views as `fit` takes them, data sets in memory (`DataSet`), files, or a folder: all files
+        of data in it and below it, one set each.
+    systems : str, class, estimator, function, sequence or mapping, default="all"
+        Names separated by commas ("dgf,average"), ``"package.module:Class"``, or things themselves: any class
+        or estimator with `fit` or `fit_predict`, or a function that returns labels. See
+        `consilience.comparison.contenders` for what each is given. A mapping names them.
+    labels : array-like of shape (n_samples,), default=None
+        Known classes, if `data` is one set of views.
+    n_clusters : int, default=None
+        Number of clusters; None: as many as a set has classes.
+    preparation : {"equal", "own", "none"}, default="equal"
+        "equal": metric, scaling of features and the leaving out of views by one rule (`prepare_views`), the
+        same for all systems. "own": as each system does by default. "none": features as they are, all views.
+    corruptions : sequence of str, default=()
+        Ways to spoil the data, as `consilience.datasets.corruptions` names them. Beside each stands the
+        oracle: the same system where what was spoiled is known.
+    corrupted_systems : as `systems`, default=None
+        Those that are run on corrupted data; None: all.
+    seeds : int or sequence of int, default=3
+        Values of `random_state`, or how many: 0, 1, ...
+    n_corrupted_seeds : int, default=None
+        How many of them on corrupted data, each with a draw of its own; None: all.
     n_resamples : int, default=0
-        Number of random subsets of four fifths of the samples, the same ones for all systems. How well the
-        labels found there agree with those found on all samples shows how stable a system is.
-    watch : callable, optional
-        Is called with every step.
+        Number of random subsets of four fifths of the samples, the same for all systems: how well the labels
+        found there agree with those found on all samples shows how stable a system is.
+    metric, n_neighbors
+        As in `DistanceGraphFusion`.
+    shuffle : bool, default=True
+        Whether to bring rows into a random order first, always the same. Data sets are often sorted by class,
+        and a method may profit from that without anybody noticing. Labels come back in the original order.
+    families : mapping of str to str, default=None
+        Name of a set -> its family; sets of one family count once in a mean over families.
+    n_jobs : int, default=None
+        Number of processes, of as many threads each as there are cores for. None: one, and this process
+        itself unless a limit is set.
+    max_seconds : float, default=None
+        Wall-clock time of one fit, after which it is stopped.
+    max_memory : int or str, default=None
+        Memory of one fit's process, such as ``"4GiB"``, at which it is stopped.
+    out : path, default=None
+        A folder that keeps the result of each fit as soon as it is there; called again with the same folder,
+        even after a crash, it goes on where it was. Results that other code or other data made are not used.
+    verbose : bool, default=False
+        Whether to show the progress on standard error.
+    watch : callable, default=None
+        Is called with every `Step`.
     strict : bool, default=False
-        Whether to let the exception of a system through.
+        Whether to let the exception of a system through. By default it is the reason of an empty cell.
 
     Returns
     -------
     Comparison
-        Also after a KeyboardInterrupt; the system at work is then "interrupted", the rest is "not run".
+        Also after a KeyboardInterrupt: what was not done then has the status "not run".
 
-    Raises
-    ------
-    ValueError
-        If data, classes or parameters are such that no system could work with them.
+    See Also
+    --------
+    consilience.comparison.Comparison : Tables, statistics, and a page.
 
     Examples
     --------
-    >>> from consilience import Views, make_multiview
-    >>> from consilience.models import systems
-    >>> made = make_multiview(60, n_views=2, n_clusters=3, separation=3.0, random_state=0)
-    >>> chosen = {name: systems()[name] for name in ("SGF", "DGF")}
-    >>> found = compare_systems(Views(made.views), chosen, {"n_clusters": 3}, truth=made.y, n_resamples=2)
-    >>> found.having("ok"), found.agreement.shape, len(found.outcomes[0].stability)
-    (['SGF', 'DGF'], (2, 2), 2)
+    >>> import consilience
+    >>> from sklearn.cluster import KMeans
+    >>> made = consilience.make_multiview(90, n_views=2, n_clusters=3, separation=3.0, random_state=0)
+    >>> found = consilience.compare(made.views, ["dgf", KMeans], labels=made.y, seeds=2)
+    >>> [(one.name, one.status) for one in found.on("data")]
+    [('DGF', 'ok'), ('KMeans', 'ok')]
     """
-    views = checked_views(views, parameters, seeds)
-    if truth is not None:
-        scores(truth, np.zeros(views.n_samples, dtype=np.intp))  # raises if they are no such classes
-    subsets = draw_subsets(views.n_samples, n_resamples, seeds[0])
-    plan = _Plan(views, parameters, truth, tuple(seeds), subsets, len(systems), watch, strict)
-    outcomes = tuple(Outcome(name, system) for name, system in systems.items())
-    try:
-        for number, outcome in enumerate(outcomes):
-            plan.run(outcome, number)
-    except KeyboardInterrupt:
-        pass  # the statuses say so
-    labels = [outcome.labels for outcome in outcomes if outcome.labels is not None]
-    return Comparison(outcomes, tuple(seeds), n_resamples, subset_size(views.n_samples), pairwise_ari(labels))
+    check_choice("preparation", preparation, PREPARATIONS)
+    all_seeds = _checked_seeds(seeds)
+    few = (
+        all_seeds
+        if n_corrupted_seeds is None
+        else all_seeds[: _count("n_corrupted_seeds", n_corrupted_seeds)]
+    )
+    conditions = (CLEAN, *_checked_corruptions(corruptions))
+    limits = _checked_limits(max_seconds, max_memory)
+    in_process = n_jobs is None and limits == Limits()
+    n_workers = 1 if n_jobs is None else _n_processes(n_jobs)
+    sources = find_sets(data, labels, n_clusters, families)
+    contenders = find_contenders(systems)
+    spoiled = contenders if corrupted_systems is None else find_contenders(corrupted_systems)
+    contenders += [one for one in spoiled if one.name not in {known.name for known in contenders}]
+    rules = Rules(
+        preparation,
+        metric,
+        n_neighbors,
+        bool(shuffle),
+        all_seeds[0],
+        n_resamples if n_resamples == 0 else _count("n_resamples", n_resamples),
+        None if in_process else max(1, cpu_count() // n_workers),
+        limits.n_bytes,
+        strict,
+    )
+    plan = _Plan(
+        [facts_of(one) for one in sources],
+        contenders,
+        rules,
+        conditions,
+        {one.name for one in spoiled},
+        all_seeds,
+        few,
+    )
+    with sole_use(None if out is None else Path(out)), _Display(watch, verbose) as shown:
+        store = Store(None if out is None else Path(out))
+        fitter = Fitter(sources, contenders, rules)
+        pieces = plan.missing(store, limits)
+        pace = Pace(
+            pieces, plan.sets, [one.name for one in contenders], n_workers, limits.seconds, shown.step
+        )
+        keep = _Keeper(plan, store, pace)
+        with closing(store), suppress(KeyboardInterrupt):  # the statuses say so
+            if in_process or strict:
+                for piece in pieces:
+                    for event in fitter.do(piece):
+                        keep(piece, event)
+            elif pieces:
+                with Workers(n_workers, fitter, limits) as workers:
+                    workers.run(pieces, keep)
+        return plan.result(store)
 
 
-@dataclass(frozen=True, eq=False)
+class _Display:
+    """Shows steps on standard error, and hands them on."""
+
+    def __init__(self, watch: Watch | None, visible: bool) -> None:
+        self.watch, self.bar = watch, Bar(visible, lines=True)
+
+    def __enter__(self) -> _Display:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.erase()
+
+    def step(self, step: Step) -> None:
+        if self.bar.in_place or step.ended:
+            self.bar.draw(step.share, str(step))
+        if self.watch is not None:
+            self.watch(step)
+
+
+class _Keeper:
+    """Keeps what comes of fits, and tells the clock."""
+
+    def __init__(self, plan: _Plan, store: Store, pace: Pace) -> None:
+        self.plan, self.store, self.pace = plan, store, pace
+
+    def __call__(self, piece: Piece, event: Event) -> None:
+        if event.record is None:
+            self.pace.begin(piece, event.task)
+            return
+        self.store.put(self.plan.key(piece, event.task), event.record)
+        self.pace.end(piece, event.task, event.record)
+
+
 class _Plan:
-    """What is done with every system; see `compare_systems`."""
+    """All fits of a comparison."""
 
-    views: Views
-    parameters: Mapping[str, Any]
-    truth: NDArray[Any] | None
-    seeds: tuple[int, ...]
-    subsets: Sequence[NDArray[np.intp]]
-    n_systems: int
-    watch: Callable[[Step], None]
-    strict: bool
+    def __init__(
+        self,
+        sets: list[SetFacts],
+        contenders: list[Contender],
+        rules: Rules,
+        conditions: tuple[str, ...],
+        spoiled: set[str],
+        seeds: tuple[int, ...],
+        corrupted_seeds: tuple[int, ...],
+    ) -> None:
+        self.sets, self.contenders, self.rules = sets, contenders, rules
+        self.conditions, self.spoiled = conditions, spoiled
+        self.seeds, self.corrupted_seeds = seeds, corrupted_seeds
 
-    def run(self, outcome: Outcome, number: int) -> None:
-        """Fit one system as often as planned; `number` counts them from 0."""
+    def key(self, piece: Piece, task: Task) -> str:
+        """Return what the result of a fit is found by."""
+        rules, contender = self.rules, self.contenders[piece.contender]
+        common = [rules.preparation, repr(rules.metric), rules.n_neighbors, rules.shuffle]
+        if task.kind == "resample":
+            common.append(rules.first_seed)
+        place = [self.sets[piece.data].fingerprint, piece.condition, piece.oracle, contender.identity]
+        return key_of(place, common, task.kind, task.number)
 
-        def report(doing: str, n_done: int) -> None:
-            n_fits = len(self.seeds) + len(self.subsets)
-            share = (number + n_done / n_fits) / self.n_systems
-            self.watch(Step(number + 1, self.n_systems, outcome.name, doing, share, n_done == n_fits))
+    def pieces(self) -> list[Piece]:
+        """Return all pieces, the largest data sets first."""
+        found = []
+        order = sorted(range(len(self.sets)), key=lambda i: -self.sets[i].n_samples)
+        for i in order:
+            if self.sets[i].reason:
+                continue
+            for condition in self.conditions:
+                for oracle in (False, True):
+                    if oracle and (condition == CLEAN or condition in ORACLE_IS_CLEAN):
+                        continue
+                    for j, contender in enumerate(self.contenders):
+                        if condition == CLEAN or contender.name in self.spoiled:
+                            found.append(Piece(i, j, condition, oracle, self.tasks(condition)))
+        return found
 
-        outcome.status = INTERRUPTED  # unless it ends otherwise
-        self._fit_seeds(outcome, report)
-        if outcome.status != FAILED:
-            self._fit_subsets(outcome, report)
-            outcome.status = OK
-        ending = f"{outcome.status}: {outcome.reason}" if outcome.reason else outcome.status
-        report(ending, len(self.seeds) + len(self.subsets))
+    def tasks(self, condition: str) -> tuple[Task, ...]:
+        """Return the fits of a piece."""
+        if condition != CLEAN:
+            return tuple(Task("seed", seed) for seed in self.corrupted_seeds)
+        resamples = [Task("resample", i) for i in range(self.rules.n_resamples)]
+        return (*(Task("seed", seed) for seed in self.seeds), *resamples)
 
-    def _fit_seeds(self, outcome: Outcome, report: Callable[[str, int], None]) -> None:
-        for i, seed in enumerate(self.seeds):
-            report(f"seed {i + 1} of {len(self.seeds)}" if len(self.seeds) > 1 else "all samples", i)
-            if i == 0:
-                self._warm_up(outcome.system)
-            try:
-                labels, seconds = outcome.fit(self.views, {**self.parameters, "random_state": seed})
-            except Exception as error:
-                if self.strict:
-                    raise
-                outcome.fail(("" if i == 0 else f"With seed {seed}: ") + describe(error))
-                return
-            if self.truth is not None:
-                outcome.scores.append(scores(self.truth, labels))
-            outcome.seconds.append(seconds)
-            outcome.labels = labels if outcome.labels is None else outcome.labels
+    def missing(self, store: Store, limits: Limits) -> list[Piece]:
+        """Return the pieces that are to be done, with the fits that the store does not have."""
+        found = []
+        for piece in self.pieces():
+            contender, records = self.contenders[piece.contender], {}
+            for task in piece.tasks:
+                record = store.get(self.key(piece, task))
+                if record is None and contender.reason:
+                    record = failure(contender.reason)
+                    store.put(self.key(piece, task), record)
+                if record is not None and not _is_worth_another_try(record, limits):
+                    records[task] = record
+            left = tuple(task for task in piece.tasks if task not in records)
+            first = records.get(piece.tasks[0], {})
+            if left:
+                found.append(
+                    Piece(
+                        piece.data, piece.contender, piece.condition, piece.oracle, left, first.get("labels")
+                    )
+                )
+        return found
 
-    def _warm_up(self, system: type[Any]) -> None:
-        """Fit a system to a few samples: loading and compiling code is no part of the time of a fit."""
-        n = self.views.n_samples
-        neighbors = self.parameters.get("n_neighbors", "auto")
-        least = 0 if isinstance(neighbors, str) else int(neighbors) + 1
-        size = min(n, max(WARM_UP, 2 * int(self.parameters["n_clusters"]), least))
-        rows = np.linspace(0, n - 1, size).astype(np.intp)
-        with suppress(Exception), collected_warnings():  # the fit that counts will say what is wrong
-            system(**self.parameters, random_state=self.seeds[0]).fit(self.views[rows])
+    def result(self, store: Store) -> Comparison:
+        """Return what the store has of this comparison."""
+        outcomes: dict[Place, Outcome] = {}
+        for piece in self.pieces():
+            facts, contender = self.sets[piece.data], self.contenders[piece.contender]
+            records = {task: store.get(self.key(piece, task)) for task in piece.tasks}
+            one = Outcome.of(contender.name, contender.class_name, piece.tasks, records)
+            outcomes[facts.name, piece.condition, piece.oracle, contender.name] = one
+        for facts in self.sets:
+            for contender in self.contenders:
+                if facts.reason:
+                    place = facts.name, CLEAN, False, contender.name
+                    outcomes[place] = Outcome(contender.name, contender.class_name, "failed", facts.reason)
+                    continue
+                for condition in self.conditions:
+                    if condition in ORACLE_IS_CLEAN and contender.name in self.spoiled:
+                        clean = outcomes[facts.name, CLEAN, False, contender.name]
+                        outcomes[facts.name, condition, True, contender.name] = clean
+        return Comparison(
+            tuple(self.sets),
+            tuple(one.name for one in self.contenders),
+            self.conditions,
+            self.seeds,
+            self.corrupted_seeds,
+            self.rules,
+            outcomes,
+        )
 
-    def _fit_subsets(self, outcome: Outcome, report: Callable[[str, int], None]) -> None:
-        found = outcome.labels
-        assert found is not None
-        for i, rows in enumerate(self.subsets):
-            report(f"resample {i + 1} of {len(self.subsets)}", len(self.seeds) + i)
-            try:
-                labels, _ = outcome.fit(self.views[rows], {**self.parameters, "random_state": self.seeds[0]})
-            except Exception as error:
-                if self.strict:
-                    raise
-                outcome.stability_reasons.append(describe(error))
-            else:
-                outcome.stability.append(ari(found[rows], labels))
-                if self.truth is not None:
-                    outcome.resample_scores.append(scores(self.truth[rows], labels))
+
+def _is_worth_another_try(record: Mapping[str, Any], limits: Limits) -> bool:
+    """Say whether a fit was stopped at a limit that is higher now."""
+    limit = record.get("limit") or {}
+    seconds, n_bytes = limit.get("seconds"), limit.get("n_bytes")
+    longer = seconds is not None and (limits.seconds is None or limits.seconds > seconds)
+    larger = n_bytes is not None and (limits.n_bytes is None or limits.n_bytes > n_bytes)
+    return longer or larger
+
+
+def _checked_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(seeds, int):
+        check_count("seeds", seeds)
+        return tuple(range(seeds))
+    found = tuple(int(seed) for seed in seeds)
+    if not found:
+        raise ValueError("seeds must name at least one seed.")
+    for seed in found:
+        check_random_state(seed)
+    return found
+
+
+def _checked_corruptions(names: Sequence[str]) -> tuple[str, ...]:
+    given = (names,) if isinstance(names, str) else tuple(names)
+    known = known_corruptions()
+    for name in given:
+        if name not in known:
+            raise ValueError(f"Unknown corruption {name!r}; known: {', '.join(known)}.")
+    return tuple(dict.fromkeys(name for name in given if name != CLEAN))
+
+
+def _checked_limits(max_seconds: float | None, max_memory: int | str | None) -> Limits:
+    if max_seconds is not None:
+        check_number("max_seconds", max_seconds, strictly=True)
+    return Limits(max_seconds, None if max_memory is None else as_bytes(max_memory, "max_memory"))
+
+
+def _count(name: str, value: int) -> int:
+    check_count(name, value)
+    return int(value)
+
+
+def _n_processes(n_jobs: int) -> int:
+    if not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}.")
+    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)

@@ -1,4 +1,4 @@
-"""What the figures of a comparison show, in words; nothing that they do not."""
+"""What the figures of a comparison on one data set show, in words; nothing that they do not."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import numpy as np
 
 from ..words import conjugated, listed
 from .agreement import pairs_by_agreement
+from .data_sets import SetFacts
 from .outcome import OK, Outcome
-from .running import Comparison
+from .result import Comparison
 
 ONE_VIEW = "SC"  # the system that clusters one of the views alone
 NEARLY_ALL = 0.9  # a cluster with this share of the samples makes stability and agreement say little
 
 
-def sentences(comparison: Comparison, n_views: int) -> list[str]:
-    """Return one or a few sentences for each question that the figures answer."""
-    scored = [outcome for outcome in comparison.outcomes if outcome.status == OK and outcome.scores]
+def sentences(comparison: Comparison, facts: SetFacts) -> list[str]:
+    """Return one or a few sentences for each question that the figures on a data set answer."""
+    outcomes = comparison.on(facts.name)
+    scored = [outcome for outcome in outcomes if outcome.status == OK and outcome.scores]
     margin = _margin(scored)
     answers = [
         _best(scored, margin),
-        _against_one_view(scored, margin, n_views),
-        _agreement(comparison),
-        _nearly_one_cluster(comparison),
+        _against_one_view(scored, margin, facts.n_views),
+        _agreement(comparison, facts.name),
+        _nearly_one_cluster(outcomes),
     ]
     return [sentence for sentence in answers if sentence]
 
@@ -39,13 +41,6 @@ def mean_and_std(values: list[float]) -> tuple[float | None, float | None]:
     """
     mean = float(np.mean(values)) if values else None
     return mean, float(np.std(values, ddof=1)) if len(values) > 1 else None
-
-
-def largest_share(outcome: Outcome) -> float | None:
-    """Return the share of the samples in a system's largest cluster."""
-    if outcome.labels is None:
-        return None
-    return float(np.unique(outcome.labels, return_counts=True)[1].max() / len(outcome.labels))
 
 
 def _nmi(outcome: Outcome) -> float:
@@ -113,11 +108,11 @@ def _against_one_view(scored: Sequence[Outcome], margin: float | None, n_views: 
     )
 
 
-def _agreement(comparison: Comparison) -> str:
-    names = comparison.compared
+def _agreement(comparison: Comparison, data: str) -> str:
+    names, matrix = comparison.agreements[data]
     if len(names) < 2:
         return ""
-    pairs = pairs_by_agreement(names, comparison.agreement)
+    pairs = pairs_by_agreement(names, matrix)
     best = f"{pairs[0][0]:.3f}"
     closest = [pair for value, pair in pairs if f"{value:.3f}" == best]
     if len(names) == 2:
@@ -128,7 +123,7 @@ def _agreement(comparison: Comparison) -> str:
         first = f"{closest[0][0]} and {closest[0][1]} agree most: ARI {best}"
     else:
         first = f"{len(closest)} pairs of systems agree most: ARI {best}"
-    means = sorted((comparison.mean_agreement(name) or 0.0, name) for name in names)
+    means = sorted((comparison.mean_agreement(name, data) or 0.0, name) for name in names)
     (least, odd), (second, after) = means[0], means[1]
     if f"{least:.3f}" == f"{second:.3f}":
         return f"{first}."
@@ -138,8 +133,8 @@ def _agreement(comparison: Comparison) -> str:
     )
 
 
-def _nearly_one_cluster(comparison: Comparison) -> str:
-    shares = {outcome.name: largest_share(outcome) for outcome in comparison.outcomes}
+def _nearly_one_cluster(outcomes: Sequence[Outcome]) -> str:
+    shares = {outcome.name: outcome.largest_share for outcome in outcomes}
     names = [f"{name} ({share:.0%})" for name, share in shares.items() if share and share >= NEARLY_ALL]
     if not names:
         return ""

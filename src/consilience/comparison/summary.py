@@ -1,69 +1,74 @@
-"""The summary of a comparison: the same as JSON, CSV and picture, on the page and on the terminal."""
+"""The summary of a comparison on one data set: as JSON, CSV and picture, on the page and on the terminal."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from statistics import median
 from typing import Any
 
 import numpy as np
 
+from ..inspection.fusion_help.resamples import subset_size
 from ..run.versions import versions
-from ..views import Views
 from .agreement import similar_side_by_side
+from .data_sets import SetFacts
+from .figures.picture import Panel, Row, bars, heat_map
 from .outcome import Outcome
-from .picture import Panel, Row, bars, heat_map
-from .running import Comparison
-from .sentences import largest_share, mean_and_std, sentences
+from .result import SCORES, Comparison
+from .sentences import mean_and_std, sentences
 
-SCORES = ("NMI", "ACC", "ARI", "purity")
+PREPARED = {
+    "equal": "All systems had the same preparation: metric, scaling and the views left out by one rule.",
+    "own": "Each system prepared the views as it does by default, so differences may be due to that.",
+    "none": "Features were taken as they are, and all views, by all systems.",
+}
 
 
-def summarize(
-    comparison: Comparison, views: Views, n_clusters: int, sources: Sequence[str]
-) -> dict[str, Any]:
-    """Return all that belongs to a comparison, ready for JSON."""
+def summarize(comparison: Comparison, facts: SetFacts) -> dict[str, Any]:
+    """Return all that belongs to a comparison on a data set, ready for JSON."""
+    names, matrix = comparison.agreements[facts.name]
+    features = zip(facts.view_names, facts.n_features, strict=True)
     return {
-        "n_samples": views.n_samples,
-        "n_clusters": n_clusters,
-        "views": [{"view": name, "features": int(array.shape[1])} for name, array in views.items()],
+        "n_samples": facts.n_samples,
+        "n_clusters": facts.n_clusters,
+        "views": [{"view": name, "features": n} for name, n in features],
+        "preparation": comparison.rules.preparation,
+        "rows_shuffled": comparison.rules.shuffle,
         "seeds": list(comparison.seeds),
-        "resamples": comparison.n_resamples,
-        "subset_size": comparison.subset_size,
+        "resamples": comparison.rules.n_resamples,
+        "subset_size": subset_size(facts.n_samples),
         "interrupted": comparison.interrupted,
-        "systems": [_system(comparison, outcome) for outcome in comparison.outcomes],
-        "agreement": {"systems": comparison.compared, "ARI": comparison.agreement.tolist()},
-        "findings": sentences(comparison, views.n_views),
-        "sources": list(sources),
-        "data_fingerprint": views.fingerprint(),
+        "systems": [_system(comparison, facts, outcome) for outcome in comparison.on(facts.name)],
+        "agreement": {"systems": names, "ARI": matrix.tolist()},
+        "findings": sentences(comparison, facts),
+        "sources": list(facts.sources),
+        "data_fingerprint": facts.fingerprint,
         "versions": versions(),
     }
 
 
-def _system(comparison: Comparison, outcome: Outcome) -> dict[str, Any]:
+def _system(comparison: Comparison, facts: SetFacts, outcome: Outcome) -> dict[str, Any]:
     by_name = {name: [scores[name] for scores in outcome.scores] for name in SCORES}
-    parameters = {name: value for name, value in outcome.parameters.items() if name != "callback"}
     return {
         "system": outcome.name,
-        "class": outcome.system.__name__,
+        "class": outcome.class_name,
         "status": outcome.status,
         "reason": outcome.reason,
-        "parameters": json.loads(json.dumps(parameters, default=repr)),
+        "parameters": outcome.parameters,
         "scores": {name: _spread(values) for name, values in by_name.items()} if outcome.scores else None,
         "scores_by_seed": outcome.scores,
         "scores_by_resample": outcome.resample_scores,
-        "agreement": comparison.mean_agreement(outcome.name),
+        "agreement": comparison.mean_agreement(outcome.name, facts.name),
         "stability": {
             **_spread(outcome.stability),
             "draws": len(outcome.stability),
             "failed": len(outcome.stability_reasons),
             "reason": outcome.stability_reasons[0] if outcome.stability_reasons else "",
         },
-        "clusters_found": None if outcome.labels is None else len(np.unique(outcome.labels)),
-        "largest_share": largest_share(outcome),
-        "seconds": median(outcome.seconds) if outcome.seconds else None,
-        "seconds_by_seed": outcome.seconds,
+        "clusters_found": outcome.clusters_found,
+        "largest_share": outcome.largest_share,
+        "seconds": outcome.seconds,
+        "megabytes": outcome.megabytes,
+        "seeds": list(outcome.seeds),
         "warnings": [{"text": one.text, "fits": one.n_fits} for one in outcome.warnings.values()],
     }
 
@@ -82,10 +87,12 @@ def csv_rows(summary: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
         for name in SCORES:
             score = (system["scores"] or {}).get(name, {})
             row[f"{name}_mean"], row[f"{name}_std"] = score.get("mean"), score.get("std")
-        row["seeds"] = len(system["seconds_by_seed"])
+        row["seeds"] = len(system["seeds"])
         row["agreement"] = system["agreement"]
         row.update({f"stability_{name}": value for name, value in system["stability"].items()})
-        row.update({name: system[name] for name in ("clusters_found", "largest_share", "seconds")})
+        row.update(
+            {name: system[name] for name in ("clusters_found", "largest_share", "seconds", "megabytes")}
+        )
         row["warnings"] = " | ".join(f"{one['text']} (in {one['fits']} fits)" for one in system["warnings"])
         rows.append(row)
     return list(rows[0]), [list(row.values()) for row in rows]
@@ -129,7 +136,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     """Return notes on one system, or on several with the same note: why they failed or were stopped."""
     systems_by_note: dict[str, list[str]] = {}
     for system in summary["systems"]:
-        stability, n_fits = system["stability"], len(system["seconds_by_seed"])
+        stability, n_fits = system["stability"], len(system["seeds"])
         tried = stability["draws"] + stability["failed"]
         if system["status"] == "failed":
             text = f" failed: {system['reason']}"
@@ -152,7 +159,9 @@ def legend(summary: dict[str, Any]) -> list[str]:
     """Return what the columns mean, a sentence or two for each."""
     n_seeds, n_draws = len(summary["seeds"]), summary["resamples"]
     over = f", mean ± standard deviation over {n_seeds} seeds" if n_seeds > 1 else ""
-    meanings = []
+    meanings = [PREPARED[summary["preparation"]]]
+    if summary["rows_shuffled"]:
+        meanings[0] += " Rows were brought into a random order first."
     if any(system["scores"] for system in summary["systems"]):
         meanings.append(f"{', '.join(SCORES)}: against the labels{over}.")
     meanings.append("agreement: mean ARI of a system's labels with those of the others.")
@@ -164,6 +173,7 @@ def legend(summary: dict[str, Any]) -> list[str]:
     meanings.append(
         "largest: share of the samples in the largest cluster. Near 1, stability and agreement say little."
     )
+    meanings.append("seconds: one fit, without loading and compiling.")
     return meanings
 
 

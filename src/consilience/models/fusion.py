@@ -175,7 +175,7 @@ class GraphFusion(MultiviewClusterer):
         by_agreement = isinstance(self.view_weights, str) and self.view_weights == "agreement"
         if self.view_selection == "all" and by_agreement:
             raise ValueError(
-                "view_weights='agreement' gives no weight to views that agree with no other, so they are left "
+                "view_weights='agreement' gives no weight to views that agree with no other and leaves them "
                 "out; with view_selection='all' pass view_weights='uniform', or numbers."
             )
         self._given_weights(views.names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..comparison.picture import Panel, inline
+from ..comparison.figures.picture import Panel, inline
 from ..comparison.summary import cells, legend, notes
 from .frame import whole_page
 from .markup import Column, Markup, element, joined, table

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..io.files import UNFINISHED, put_in_place
+from ..run.versions import versions
 
 _OURS = re.compile(r"-[0-9a-f]{16}\.json$")
 _BEING_WRITTEN = 60.0  # seconds: a file that is half-written for longer than this will not be completed
@@ -45,7 +45,8 @@ class Work:
 
     def key(self, fingerprint: str, environment: str = "") -> str:
         """Return the name of the result, given what identifies the data, and versions and machine."""
-        parts = [self.kind, self.data, dict(self.arguments), fingerprint, environment, __version__]
+        ours = versions()["consilience"]
+        parts = [self.kind, self.data, dict(self.arguments), fingerprint, environment, ours]
         content = json.dumps(parts, sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         return f"{re.sub('[^A-Za-z0-9_.-]+', '-', f'{self.kind}-{self.data}')}-{digest}"

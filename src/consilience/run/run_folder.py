@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LOCK = "lock"
@@ -21,6 +22,27 @@ else:
 
     def _try_lock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def sole_use(folder: Path | None) -> Iterator[None]:
+    """Have a folder to oneself inside the block; a ValueError if another process has it; None: nothing.
+
+    Unlike a `RunFolder`, it has the name that the user gave it, and stays.
+    """
+    if folder is None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = _locked(folder)
+    if handle is None:
+        raise ValueError(f"Another process is writing into {folder}; name another folder.")
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows does not remove open files
+            (folder / LOCK).unlink()
+        os.close(handle)
 
 
 class RunFolder:
