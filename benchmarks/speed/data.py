@@ -46,8 +46,8 @@ def blobs(n: int, dimensions: Sequence[int] = DIMENSIONS, n_classes: int = N_CLA
 
 
 def digits(n: int, seed: int = 0) -> NDArray[np.float32]:
-    """Draw digits between digits: the Zernike moments of the bundled ones, of 45 features."""
-    return between(load_digits_views(return_X_y=True)[0]["moments"], n, seed)
+    """Draw digits between digits: the Zernike moments of the bundled ones, of 47 features."""
+    return between(load_digits_views(return_X_y=True)[0]["zernike"], n, seed)
 
 
 def uci_digits(n: int, seed: int = 0) -> NDArray[np.float32]:

@@ -20,7 +20,7 @@ DATA = {
     "blobs, d = 64": lambda n: blobs(n).views[0],
     "blobs, d = 32": lambda n: blobs(n).views[1],
     "blobs, d = 128": lambda n: blobs(n).views[2],
-    "digits, d = 45": digits,
+    "digits, d = 47": digits,
     "UCI digits, d = 216": uci_digits,
     "documents, 20,000 words": documents,
 }

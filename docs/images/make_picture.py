@@ -29,8 +29,8 @@ def main(source):
     bars(
         right, {(r["condition"], r["view"]): r["reliability"] for r in fused}, summary["conditions"], "{:.2f}"
     )
-    right.set_xlim(0, 0.5)
-    right.set_title("Reliability of each view (DGF leaves out the one at 0)", fontsize=10)
+    right.set_xlim(0, 1.2 * max(row["reliability"] for row in fused))
+    right.set_title("Reliability (DGF leaves out the view at 0)", fontsize=10)
     handles, names = right.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     figure.savefig(Path(__file__).with_name("digits.png"), dpi=150)

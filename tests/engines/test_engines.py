@@ -71,14 +71,15 @@ def test_on_data_sets(name, data, metric, missing, dataset):
 @pytest.mark.parametrize("system", [SimilarityGraphFusion, DistanceGraphFusion, AverageGraph])
 def test_models_find_the_same_by_every_engine(system, missing):
     views, _ = load_digits_views(return_X_y=True)
-    few = Views({name: array[:250] for name, array in list(views.items())[:4]})
+    names = ("fourier", "profiles", "karhunen", "zernike")  # no two of which are nearly copies
+    few = Views({name: views[name][:250] for name in names})
     few = ampute(few, missing, random_state=0) if missing else few
     fast = system(n_clusters=5, random_state=0).fit(few)
     readable = system(n_clusters=5, random_state=0, engine="numpy").fit(few)
     np.testing.assert_array_equal(fast.labels_, readable.labels_)
     np.testing.assert_allclose(fast.graph_.toarray(), readable.graph_.toarray(), atol=1e-12)
     np.testing.assert_allclose(fast.views_.weight, readable.views_.weight, rtol=1e-9)
-    new = {name: array[250:300] for name, array in list(views.items())[:4]}
+    new = {name: views[name][250:300] for name in names}
     np.testing.assert_allclose(fast.predict_proba(new), readable.predict_proba(new), atol=1e-9)
 
 

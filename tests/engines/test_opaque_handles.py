@@ -25,7 +25,8 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def views():
     views, _ = load_digits_views(return_X_y=True)
-    return {name: array[:200] for name, array in list(views.items())[:4]}
+    # Of so few samples, the pixels are nearly a copy of the Karhunen-Loeve coefficients, and left out.
+    return {name: views[name][:200] for name in ("fourier", "profiles", "karhunen", "zernike")}
 
 
 def assert_same_fit(one, other):

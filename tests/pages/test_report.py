@@ -124,11 +124,11 @@ def test_the_page_points_at_shuffled_rows_of_the_digits(tmp_path):
     views = dict(load_digits_views(return_X_y=True)[0])
     rng = np.random.default_rng(0)
     rows = rng.choice(1797, 539, replace=False)
-    views["zones"] = views["zones"].copy()
-    views["zones"][rows] = views["zones"][rng.permutation(rows)]
+    views["pixels"] = views["pixels"].copy()
+    views["pixels"][rows] = views["pixels"][rng.permutation(rows)]
     page = read(write_report(tmp_path / "digits.html", fit(views, 10)))
-    assert "View 'zones' disagrees:" in page.conclusions[3]
-    named = {int(row[0]) for row in page.body("flagged") if row[1] == "zones"}
+    assert "View 'pixels' disagrees:" in page.conclusions[3]
+    named = {int(row[0]) for row in page.body("flagged") if row[1] == "pixels"}
     right = len(named & set(rows.tolist()))
     assert right > 0.9 * len(named)
     assert right > 0.8 * len(rows)

@@ -17,11 +17,12 @@ from ..inspection import FusionHelp, inspect
 from ..inspection.fusion_help import fusion_help_for
 from ..metrics import scores
 from ..models import AverageGraph, DistanceGraphFusion, SimilarityGraphFusion
-from ..pages.demo import CONDITIONS, SPOILED, VIEW_NOTE, demo_page, score_rows
+from ..pages.demo import CHOICE_NOTE, CONDITIONS, SPOILED, VIEW_NOTE, demo_page, score_rows
 from ..pages.report import write_report
 from ..run.progress import Bar
 from ..run.versions import versions
 from ..views import Views
+from ..words import listed
 from .output import check_target, result_folder, write_graph, write_json, write_table
 from .summary import view_cells, view_rows
 from .tables import bold, show, show_table
@@ -135,10 +136,10 @@ def spoil(digits: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def systems(views: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return name -> (estimator, views to fit it on)."""
-    alone = {f"{name} alone": (AverageGraph(), {name: array}) for name, array in views.items()}
-    fused = {name: (cls(), views) for name, cls in FUSIONS.items()}
-    return {**alone, "average of the graphs": (AverageGraph(), views), **fused}
+    """Return name -> (estimator, views to fit it on); all scale the features by the same rule."""
+    alone = {f"{name} alone": (AverageGraph(scale="auto"), {name: array}) for name, array in views.items()}
+    average = {"average of the graphs": (AverageGraph(scale="auto"), views)}
+    return {**alone, **average, **{name: (cls(), views) for name, cls in FUSIONS.items()}}
 
 
 def summarize(rows: list[dict[str, Any]], models: dict[Any, Any], seed: int) -> dict[str, Any]:
@@ -164,11 +165,12 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
     """Say in words what the figures show."""
     by_name = {(row["condition"], row["system"]): row["NMI"] for row in rows}
     clean = {name: value for (condition, name), value in by_name.items() if condition == "clean"}
+    fused = {name: clean[name] for name in FUSIONS}
     best_name, best = max(((n, v) for n, v in clean.items() if n.endswith("alone")), key=lambda item: item[1])
     sentences = [
-        f"The best single view is {best_name.removesuffix(' alone')} with NMI {best:.3f}. Fused, the six "
+        f"The best single view is {best_name.removesuffix(' alone')!r} with NMI {best:.3f}. Fused, the six "
         f"views reach {clean['SGF']:.3f} (SGF) and {clean['DGF']:.3f} (DGF); the plain average of their "
-        f"graphs {clean['average of the graphs']:.3f}."
+        f"graphs {clean['average of the graphs']:.3f}. {against_the_best(fused, best)}"
     ]
     for name in FUSIONS:
         rows_by_view = {
@@ -179,6 +181,17 @@ def findings(rows: list[dict[str, Any]], views: list[dict[str, Any]]) -> list[st
         }
         sentences.append(_on_the_spoiled_view(name, rows_by_view, by_name))
     return sentences
+
+
+def against_the_best(fused: dict[str, float], best: float) -> str:
+    """Say which fusions are better than the best view."""
+    better = [name for name, value in fused.items() if value > best]
+    others = [name for name in fused if name not in better]
+    if not others:
+        return f"{listed(better)} are better than the best view."
+    if not better:
+        return f"{listed(others)} are no better than the best view."
+    return f"{listed(better)} is better than the best view, {listed(others)} is not."
 
 
 def _on_the_spoiled_view(name: str, rows: dict[str, Any], nmi: dict[Any, float]) -> str:
@@ -233,7 +246,7 @@ def show_summary(summary: dict[str, Any], out: Path) -> None:
     for sentence in summary["findings"]:
         show(sentence)
     show()
-    show("The six views were picked to show what fusing does: a demonstration, not evidence that it wins.")
+    show(CHOICE_NOTE)
     show(
         f"Results are in {out}: open report.html, report-spoiled.html and demo.html; labels.csv holds the "
         "labels behind every score."

@@ -95,7 +95,7 @@ def inspect(
     >>> views, _ = load_digits_views(return_X_y=True)
     >>> found = inspect(DistanceGraphFusion(n_clusters=10, random_state=0).fit(views))
     >>> found.samples.n_flagged
-    array([0, 0, 0, 0, 0, 1])
+    array([0, 0, 0, 0, 0, 0])
     """
     subject = as_subject(fitted, labels, sample_names)
     conflicts = sample_conflicts(subject, fdr=fdr, random_state=random_state)

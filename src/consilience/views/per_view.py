@@ -48,11 +48,12 @@ class PerView(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from sklearn.decomposition import PCA
     >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import QuantileTransformer
     >>> from consilience import DistanceGraphFusion, PerView, load_digits_views
     >>> views, y = load_digits_views(return_X_y=True)
-    >>> pipeline = make_pipeline(PerView(PCA(5)), DistanceGraphFusion(n_clusters=10, random_state=0))
+    >>> uniform = PerView(QuantileTransformer(random_state=0))
+    >>> pipeline = make_pipeline(uniform, DistanceGraphFusion(n_clusters=10, random_state=0))
     >>> pipeline.fit_predict(views).shape
     (1797,)
     """
