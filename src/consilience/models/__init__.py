@@ -17,6 +17,7 @@ from .systems import (
     ConcatenatedSpectral,
     CoReg,
     DistanceGraphFusion2019,
+    FastMICE,
     SimilarityGraphFusion2019,
     SingleViewSpectral,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "ConcatenatedSpectral",
     "DistanceGraphFusion",
     "DistanceGraphFusion2019",
+    "FastMICE",
     "GivenViews",
     "GraphFusion",
     "MultiviewClusterer",

@@ -274,7 +274,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             raise ValueError(
                 f"{system} is not defined for samples that a view has not seen, and view "
                 f"{views.names[incomplete]!r} lacks {int((~views.mask[:, incomplete]).sum())}. Use "
-                "SimilarityGraphFusion, DistanceGraphFusion or AverageGraph, or leave these samples out."
+                "SimilarityGraphFusion, DistanceGraphFusion, AverageGraph or SNF, or leave these samples out."
             )
         if "precomputed_similarity" in metrics and not self.takes_similarities:
             at_fault = views.names[metrics.index("precomputed_similarity")]

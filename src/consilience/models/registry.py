@@ -15,6 +15,7 @@ from .systems import (
     ConcatenatedSpectral,
     CoReg,
     DistanceGraphFusion2019,
+    FastMICE,
     SimilarityGraphFusion2019,
     SingleViewSpectral,
 )
@@ -41,6 +42,7 @@ def systems() -> dict[str, type[MultiviewClusterer]]:
         "AASC": AASC,
         "AWP": AWP,
         "CoReg": CoReg,
+        "FastMICE": FastMICE,
         "MCGC": MCGC,
         "MVGL": MVGL,
         "RMSC": RMSC,

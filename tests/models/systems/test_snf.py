@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from consilience import KMeansLabels, load_digits_views, make_multiview
+from consilience import KMeansLabels, Views, ampute, load_digits_views, make_multiview
 from consilience.engines import get_engine
+from consilience.metrics import nmi
 from consilience.models.systems.snf import SNF, affinity_network, all_pairs, similarity_network_fusion
 from consilience.run import memory
 from consilience.spaces import Space
@@ -126,6 +127,192 @@ def test_identical_samples_and_extreme_scales():
     assert np.isfinite(similarity_network_fusion(far, 1).network).all()
     nowhere = similarity_network_fusion([np.zeros((4, 4)), np.zeros((4, 4))], 2).network
     assert np.isfinite(nowhere).all()
+
+
+def partial_reference(distances, mask, K, n_iter, mu=0.5):
+    """Return the fused network, and the views' networks of every round, where samples are missing.
+
+    Plain sums over the views that have seen a pair, entry by entry.
+    """
+    v, n = len(distances), len(mask)
+    P, S = [], []
+    for d, seen in zip(distances, mask.T, strict=True):
+        members = np.flatnonzero(seen)
+        inner = d[np.ix_(members, members)]
+        k = min(K, len(members) - 1)
+        rho = np.array([np.sort(np.delete(inner[i], i))[:k].mean() for i in range(len(members))])
+        sigma = (rho[:, None] + rho[None, :] + inner) / 3
+        W = np.exp(-(inner**2) / (2 * (mu * sigma) ** 2)) / sigma
+        first = W / W.sum(axis=1, keepdims=True)
+        p, s = np.zeros((n, n)), np.zeros((n, n))
+        p[np.ix_(members, members)] = (first + first.T) / 2
+        for i in members:
+            strongest = np.argsort(-p[i], kind="stable")[:K]
+            s[i, strongest] = p[i, strongest] / p[i, strongest].sum()
+        P.append(p)
+        S.append(s)
+    rounds = [P]
+    for _ in range(n_iter):
+        P = []
+        for i in range(v):
+            others = sum(rounds[-1][j] for j in range(v) if j != i)
+            for a in np.flatnonzero(mask[:, i]):
+                near = np.flatnonzero(S[i][a])
+                if not any(mask[b, j] for b in near for j in range(v) if j != i):
+                    others[a], others[:, a] = rounds[-1][i][a], rounds[-1][i][:, a]
+            passed = S[i] @ others @ S[i].T
+            p = np.zeros((n, n))
+            for a in range(n):
+                for b in range(n):
+                    if mask[a, i] and mask[b, i]:
+                        m = sum(mask[a, j] and mask[b, j] for j in range(v))
+                        p[a, b] = passed[a, b] / max(m - 1, 1) + (a == b)
+            P.append(p)
+        rounds.append(P)
+    W = np.zeros((n, n))
+    for a in range(n):
+        for b in range(n):
+            known = [p[a, b] for p, seen in zip(rounds[-1], mask.T, strict=True) if seen[a] and seen[b]]
+            W[a, b] = np.mean(known) if known else 0.0
+    W /= W.sum(axis=1, keepdims=True)
+    return (W + W.T + np.eye(n)) / 2, rounds
+
+
+def random_mask(rng, n, v, missing):
+    mask = rng.random((n, v)) >= missing
+    mask[~mask.any(axis=1), 0] = True
+    return mask
+
+
+@every_engine
+@pytest.mark.parametrize(("n", "v", "K", "missing"), [(12, 3, 4, 0.3), (40, 4, 6, 0.1), (33, 2, 5, 0.6)])
+def test_missing_samples_are_in_no_sum(n, v, K, missing, engine):
+    rng = np.random.default_rng(n)
+    distances, mask = random_distances(rng, n, v), random_mask(rng, n, v, missing)
+    given = [d.copy() for d in distances]
+    for i, d in enumerate(distances):  # what a view has not seen is not looked at
+        d[~mask[:, i]] = d[:, ~mask[:, i]] = np.nan
+    network, rounds = partial_reference(given, mask, K, 20)
+    for n_iter in (1, 2, 20):
+        fused = similarity_network_fusion(distances, K, n_iter, mask=mask, engine=engine)
+        assert fused.n_iter == n_iter
+        for i, (ours, theirs) in enumerate(zip(fused.view_networks, rounds[n_iter], strict=True)):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
+            assert not ours[~mask[:, i]].any()
+    np.testing.assert_allclose(fused.network, network, rtol=1e-10, atol=1e-15)
+    if engine == "numba":  # products of NumPy are symmetric up to rounding
+        np.testing.assert_array_equal(fused.network, fused.network.T)
+    both = (mask.astype(int) @ mask.T) > 0
+    assert not fused.network[~both].any()  # no view has seen both
+    assert fused.network.diagonal().min() > 0.5
+
+
+def test_a_mask_of_seen_samples_changes_no_bit():
+    distances = random_distances(np.random.default_rng(0), 50, 3)
+    plain = similarity_network_fusion(distances, 6)
+    masked = similarity_network_fusion(distances, 6, mask=np.ones((50, 3), dtype=bool))
+    np.testing.assert_array_equal(masked.network, plain.network)
+    sample = make_multiview(90, n_views=3, n_clusters=3, separation=3.0, random_state=0)
+    alone = SNF(n_clusters=3, random_state=0).fit(sample.views)
+    seen = SNF(n_clusters=3, random_state=0).fit(Views(sample.views, mask=np.ones((90, 3), dtype=bool)))
+    np.testing.assert_array_equal(seen.graph_, alone.graph_)
+    np.testing.assert_array_equal(seen.labels_, alone.labels_)
+
+
+def test_the_fit_of_incomplete_views_is_the_plain_method():
+    sample = make_multiview(60, n_views=3, n_clusters=3, separation=3.0, missing=0.3, random_state=0)
+    views = Views(sample.views)
+    assert not views.mask.all()
+    model = SNF(n_clusters=3, n_neighbors=7, metric="euclidean", random_state=0).fit(views)
+    distances = [pairwise_distances(np.nan_to_num(array)) for array in sample.views.values()]
+    network, _ = partial_reference(distances, views.mask, 7, 20)
+    np.testing.assert_allclose(model.graph_, network, rtol=1e-9, atol=1e-14)
+
+
+def test_labels_hardly_change_when_a_tenth_is_missing():
+    data = make_multiview(200, n_views=3, n_clusters=4, separation=4.0, random_state=0)
+    complete = SNF(n_clusters=4, random_state=0).fit(data.views)
+    for seed in range(3):
+        partial = SNF(n_clusters=4, random_state=0).fit(ampute(data.views, 0.1, random_state=seed))
+        assert nmi(complete.labels_, partial.labels_) > 0.9
+        assert np.isfinite(partial.graph_).all()
+
+
+def test_rows_of_nan_and_a_mask_are_the_same():
+    data = make_multiview(80, n_views=2, n_clusters=3, separation=6.0, random_state=0)
+    mask = random_mask(np.random.default_rng(0), 80, 2, 0.1)
+    holes = [array.copy() for array in data.views.values()]
+    for i, array in enumerate(holes):
+        array[~mask[:, i]] = np.nan
+    by_rows = SNF(n_clusters=3, random_state=0).fit(holes)
+    by_mask = SNF(n_clusters=3, random_state=0).fit(Views(data.views, mask=mask))
+    np.testing.assert_array_equal(by_rows.graph_, by_mask.graph_)
+    assert_same_partition(by_rows.labels_, data.y)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_samples_of_one_view_and_pairs_of_none(squared):
+    data = make_multiview(90, n_views=2, n_clusters=3, separation=8.0, random_state=0)
+    mask = np.ones((90, 2), dtype=bool)
+    mask[[0, 30], 1] = False  # only the first view has seen these
+    mask[[1, 31], 0] = False  # and only the second view those
+    model = SNF(n_clusters=3, squared_distances=squared, random_state=0).fit(Views(data.views, mask=mask))
+    assert_same_partition(model.labels_, data.y)
+    assert model.graph_[0, 1] == model.graph_[30, 31] == 0
+    assert (np.count_nonzero(model.graph_[[0, 1]], axis=1) > 20).all()
+
+
+def test_views_that_share_no_sample_keep_their_own_networks():
+    data = make_multiview(80, n_views=2, n_clusters=2, separation=8.0, random_state=0)
+    mask = np.zeros((80, 2), dtype=bool)
+    mask[::2, 0] = mask[1::2, 1] = True
+    # Nothing joins the two halves: two clusters in each are four components.
+    model = SNF(n_clusters=4, n_neighbors=8, random_state=0).fit(Views(data.views, mask=mask))
+    assert not model.graph_[::2, 1::2].any()
+    assert_same_partition(model.labels_, 2 * data.y + np.arange(80) % 2)
+
+
+def test_views_that_have_seen_very_few_samples():
+    data = make_multiview(60, n_views=3, n_clusters=3, separation=8.0, random_state=0)
+    mask = np.ones((60, 3), dtype=bool)
+    mask[2:, 1] = False  # two samples
+    mask[4:, 2] = False  # fewer than K
+    model = SNF(n_clusters=3, n_neighbors=10, random_state=0).fit(Views(data.views, mask=mask))
+    assert_same_partition(model.labels_, data.y)
+    assert np.isfinite(model.graph_).all()
+
+
+def test_a_sample_of_left_out_views_only_has_no_neighbours():
+    data = make_multiview(60, n_views=2, n_clusters=3, separation=8.0, random_state=0)
+    mask = np.ones((60, 3), dtype=bool)
+    mask[5, :2] = False
+    with (
+        pytest.warns(UserWarning, match="'flat' is constant"),
+        pytest.warns(UserWarning, match="1 isolated samples"),
+    ):
+        model = SNF(n_clusters=3, random_state=0).fit(
+            Views({**data.views, "flat": np.ones((60, 2))}, mask=mask)
+        )
+    assert not model.graph_[5].any() and np.isfinite(model.graph_).all()
+    others = np.arange(60) != 5
+    assert_same_partition(model.labels_[others], data.y[others])
+
+
+def test_distances_with_missing_samples():
+    data = make_multiview(60, n_views=2, n_clusters=3, separation=8.0, random_state=0)
+    mask = random_mask(np.random.default_rng(1), 60, 2, 0.2)
+    distances = [pairwise_distances(array) for array in data.views.values()]
+    views = Views(distances, mask=mask, pairwise=True)
+    model = SNF(n_clusters=3, n_neighbors=6, metric="precomputed_distance", random_state=0).fit(views)
+    network, _ = partial_reference(distances, mask, 6, 20)
+    np.testing.assert_allclose(model.graph_, network, rtol=1e-9, atol=1e-14)
+
+
+def test_the_memory_of_incomplete_views(monkeypatch):
+    sample = make_multiview(1000, n_views=6, n_clusters=3, missing=0.1, random_state=0)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100_000_000)
+    with pytest.raises(MemoryError, match=r"SNF on 1,000 samples and 6 views needs about 76.3 MiB"):
+        SNF(n_clusters=3).fit(sample.views)
 
 
 @every_engine

@@ -33,11 +33,11 @@ COMMON = {
     "random_state",
     "verbose",
 }
-TAKES_MISSING = {"Average", "SGF", "DGF"}
+TAKES_MISSING = {"Average", "SNF", "SGF", "DGF"}
 NEEDS_DISTANCES = {"DGF-0", "MCGC", "MVGL", "SNF"}
 DENSE = {"MCGC", "RMSC", "SNF"}
 ESTIMATED = {"SGF", "DGF", "Average"}  # see stages/test_memory.py
-FEATURES_ONLY = {"Concatenated"}
+FEATURES_ONLY = {"Concatenated", "FastMICE"}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def sample():
 
 def test_the_systems_of_the_paper_are_all_there():
     paper = {"SC", "AASC", "AWP", "CoReg", "MCGC", "MVGL", "RMSC", "WMSC", "SGF-0", "DGF-0", "SGF", "DGF"}
-    assert set(systems()) == paper | {"SNF", "Average", "Concatenated"}
+    assert set(systems()) == paper | {"FastMICE", "SNF", "Average", "Concatenated"}
     for system in systems().values():
         assert getattr(models, system.__name__) is system
         assert system.__name__ in models.__all__

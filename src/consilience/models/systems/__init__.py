@@ -4,6 +4,7 @@ from .aasc import AASC
 from .awp import AWP
 from .concatenated import ConcatenatedSpectral
 from .coreg import CoReg
+from .fastmice import FastMICE
 from .fusion2019 import DistanceGraphFusion2019, SimilarityGraphFusion2019
 from .mcgc import MCGC
 from .mvgl import MVGL
@@ -23,6 +24,7 @@ __all__ = [
     "CoReg",
     "ConcatenatedSpectral",
     "DistanceGraphFusion2019",
+    "FastMICE",
     "SimilarityGraphFusion2019",
     "SingleViewSpectral",
 ]

@@ -24,6 +24,7 @@ from ..given import GivenViews
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 _FUSION, _SPECTRAL = 3, 7  # n x n arrays held besides the v networks, and by spectral clustering alone
 _PARTS = 4  # blocks of rows in which all pairs are looked at, so that temporary arrays stay small
@@ -36,9 +37,9 @@ class SimilarityNetwork:
     Attributes
     ----------
     network : ndarray of shape (n, n)
-        The fused network, symmetric, with a diagonal above 1/2.
+        The fused network, symmetric, with a diagonal above 1/2; 0 for pairs that no view has seen.
     view_networks : tuple of ndarray of shape (n, n)
-        The networks of the views after the last round, symmetric.
+        The networks of the views after the last round, symmetric; 0 where a view has not seen a sample.
     n_iter : int
         Rounds made: none with one view.
     """
@@ -54,6 +55,7 @@ def similarity_network_fusion(
     n_iter: int = 20,
     mu: float = 0.5,
     *,
+    mask: Mask | None = None,
     engine: Any = "numba",
 ) -> SimilarityNetwork:
     r"""Fuse several views' distances between the same samples into one network.
@@ -63,7 +65,8 @@ def similarity_network_fusion(
     :math:`S_i` are those of the first :math:`P_i` with all but the `n_neighbors` largest entries set to 0,
     scaled to sum 1. The mean W of the networks, its rows scaled to sum 1, gives :math:`(W + W' + I) / 2`.
 
-    With one view there is nothing to pass on, and its own network takes the place of the mean.
+    With one view there is nothing to pass on, and its own network takes the place of the mean. What happens
+    where views have not seen samples is said in `SNF`.
 
     Parameters
     ----------
@@ -75,6 +78,9 @@ def similarity_network_fusion(
         Number of rounds.
     mu : float, default=0.5
         Width of the affinities.
+    mask : ndarray of bool of shape (n, v), default=None
+        Which sample each view has seen, at least two of them; distances to others are not used. None: all
+        have seen all.
     engine : str or Engine, default="numba"
         The engine that computes.
 
@@ -88,8 +94,32 @@ def similarity_network_fusion(
            [0.   , 0.   , 1.026, 0.474],
            [0.   , 0.   , 0.474, 1.026]])
     """
-    networks = [affinity_network(each, n_neighbors, mu) for each in distances]
-    return fuse_networks(networks, n_neighbors, n_iter, engine=get_engine(engine))
+    networks = [
+        network_of_seen(each, None if mask is None else mask[:, i], n_neighbors, mu)
+        for i, each in enumerate(distances)
+    ]
+    return fuse_networks(networks, n_neighbors, n_iter, mask, engine=get_engine(engine))
+
+
+def network_of_seen(distances: Floats, seen: Mask | None, n_neighbors: int, mu: float = 0.5) -> Floats:
+    """Return a view's own network of the samples that it has seen, 0 elsewhere; None: it has seen all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> line = np.abs(np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]))
+    >>> network_of_seen(line, np.array([True, False, True]), 1).round(3)
+    array([[0.917, 0.   , 0.083],
+           [0.   , 0.   , 0.   ],
+           [0.083, 0.   , 0.917]])
+    """
+    if seen is None or seen.all():
+        return affinity_network(distances, n_neighbors, mu)
+    members = np.flatnonzero(seen)
+    found = affinity_network(distances[np.ix_(members, members)], min(n_neighbors, len(members) - 1), mu)
+    network = np.zeros((len(seen), len(seen)))
+    network[np.ix_(members, members)] = found
+    return network
 
 
 def affinity_network(distances: Floats, n_neighbors: int, mu: float = 0.5) -> Floats:
@@ -142,14 +172,19 @@ def _fill_zeros(matrix: Floats) -> None:
 
 def _rows_to_one(network: Floats) -> Floats:
     """Scale the rows of a symmetric matrix to sum 1, and make it symmetric again; in place."""
-    half = 0.5 / network.sum(axis=1)
+    sums = network.sum(axis=1)
+    half = 0.5 / np.where(sums > 0, sums, 1.0)  # 0 of a sample that no view has seen
     for rows in _parts(len(network)):
         network[rows] *= half[rows, None] + half
     return network
 
 
-def fuse_networks(networks: list[Floats], k: int, n_iter: int, *, engine: Engine) -> SimilarityNetwork:
-    """Fuse the networks of views, which are overwritten."""
+def fuse_networks(
+    networks: list[Floats], k: int, n_iter: int, mask: Mask | None = None, *, engine: Engine
+) -> SimilarityNetwork:
+    """Fuse the networks of views, which are overwritten; `mask` (n, v): which sample each view has seen."""
+    if mask is not None and not mask.all():
+        return _fuse_incomplete(networks, k, n_iter, mask, engine)
     v, n = len(networks), len(networks[0])
     n_rounds = n_iter if v > 1 else 0
     neighbors = [_strongest(network, k, engine) for network in networks] if n_rounds else []
@@ -167,6 +202,48 @@ def fuse_networks(networks: list[Floats], k: int, n_iter: int, *, engine: Engine
     return SimilarityNetwork(fused, tuple(networks), n_rounds)
 
 
+def _fuse_incomplete(
+    networks: list[Floats], k: int, n_iter: int, mask: Mask, engine: Engine
+) -> SimilarityNetwork:
+    """Fuse the networks of views that have not seen all samples: every mean is over those that have."""
+    v, n = len(networks), len(networks[0])
+    n_rounds = n_iter if v > 1 else 0
+    neighbors = [_strongest(network, k, engine) for network in networks] if n_rounds else []
+    total, others = np.zeros((n, n)), np.zeros((n, n))
+    for _ in range(n_rounds):
+        _add_up(networks, total)
+        for i, (network, (columns, weights)) in enumerate(zip(networks, neighbors, strict=True)):
+            np.subtract(total, network, out=others)
+            alone = _known_to_no_other(mask, i, columns, weights)
+            others[alone], others[:, alone] = network[alone], network[:, alone]
+            engine.diffuse(others, columns, weights, network)
+            network[np.diag_indices(n)] -= 1.0  # the identity is no sum over views
+            _divide_by_views(network, mask, less=1)
+            network[np.diag_indices(n)] += mask[:, i]
+    del others
+    _add_up(networks, total)
+    _divide_by_views(total, mask, less=0)
+    fused = _rows_to_one(total)
+    # A sample that only views that were left out have seen has no neighbours, and is none of its own.
+    fused[np.diag_indices(n)] += 0.5 * mask.any(axis=1)
+    return SimilarityNetwork(fused, tuple(networks), n_rounds)
+
+
+def _known_to_no_other(mask: Mask, view: int, columns: Index, weights: Floats) -> Index:
+    """Return the samples of a view whose neighbours in it no other view has seen."""
+    elsewhere = mask.sum(axis=1) > mask[:, view]
+    return np.flatnonzero(mask[:, view] & ~((weights > 0) & elsewhere[columns]).any(axis=1))
+
+
+def _divide_by_views(matrix: Floats, mask: Mask, less: int) -> None:
+    """Divide by the number of views that have seen each pair, less a number, but at least by 1; in place."""
+    seen = mask.astype(np.float64)
+    for rows in _parts(len(matrix)):
+        n_views = seen[rows] @ seen.T
+        n_views -= less
+        matrix[rows] /= np.maximum(n_views, 1.0, out=n_views)
+
+
 def _add_up(networks: list[Floats], total: Floats) -> None:
     np.copyto(total, networks[0])
     for network in networks[1:]:
@@ -176,7 +253,8 @@ def _add_up(networks: list[Floats], total: Floats) -> None:
 def _strongest(network: Floats, k: int, engine: Engine) -> tuple[Index, Floats]:
     """Return the columns of the k largest entries of each row, ascending, and these, scaled to sum 1."""
     columns, weights = engine.strongest(network, k)
-    return columns, weights / weights.sum(axis=1, keepdims=True)
+    sums = weights.sum(axis=1, keepdims=True)
+    return columns, weights / np.where(sums > 0, sums, 1.0)  # 0 of a sample that the view has not seen
 
 
 def all_pairs(points: Any, n: int, engine: Engine) -> Floats:
@@ -229,6 +307,16 @@ class SNF(MultiviewClusterer):
     between which the affinity would be infinite, are taken to be as near as the nearest others of their view.
     With one view there is nothing to pass on, and its network is clustered as it is.
 
+    Samples may be missing from views. A view's network is then that of the samples that it has seen; in a
+    round the sum runs over the networks that have a pair, and with m views that have seen a pair, what comes
+    out for it is divided by :math:`m - 1` in place of :math:`v - 1`; the last mean is over these m. A pair
+    that no view has seen has the similarity 0. The Python package snfpy does so, too, with these differences.
+    Where :math:`m = 1` it divides by 0; here by 1, so that the pair gets what other views know of the
+    neighbours of the two, and where they know none of the neighbours, what the view itself says of them. Its
+    :math:`S_i` are not cut down to K neighbours where samples are missing, because its threshold is then not
+    a number. It divides the last sum by v for all pairs, so that those which few views have seen lose. If all
+    views have seen all samples, none of this has any effect.
+
     Parameters
     ----------
     n_iter : int, default=20
@@ -244,6 +332,9 @@ class SNF(MultiviewClusterer):
     n_clusters, metric, scale, assign_labels, neighbor_search, engine, n_jobs, random_state
         As in `SimilarityGraphFusion`, and so are `max_clusters` and `verbose`; but ``scale`` is "none" by
         default. Views that are similarities are refused.
+    view_selection : {"all", "agreement"}, default="all"
+        "agreement" leaves out the views that SGF and DGF leave out by default, with a warning: those whose
+        neighbours are, beyond chance, those of no other view, and copies.
 
     Attributes
     ----------
@@ -274,6 +365,7 @@ class SNF(MultiviewClusterer):
     max_clusters: int | None = None
     assign_labels: Any = "kmeans"
 
+    takes_missing: ClassVar[bool] = True
     takes_similarities: ClassVar[bool] = False
     clusters_a_graph: ClassVar[bool] = True
 
@@ -287,8 +379,9 @@ class SNF(MultiviewClusterer):
     def plan_stages(self, views: Views, settings: Settings, engine: Engine) -> Sequence[PlannedStage]:
         """Return the stages to come; raise a MemoryError if the n x n arrays would need too much."""
         n, v = views.n_samples, views.n_views
+        is_complete = views.mask is None or bool(views.mask.all())
         memory.require(
-            8.0 * n * n * max(v + _FUSION, _SPECTRAL),
+            8.0 * n * n * max(v + _FUSION + (not is_complete), _SPECTRAL),
             f"SNF on {n:,} samples and {v} views",
             "Use CoReg or SimilarityGraphFusion, whose memory grows with the number of edges.",
         )
@@ -298,10 +391,10 @@ class SNF(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: a network per view, their fusion, its embedding, labels."""
         k = settings.n_neighbors
-        views = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        views = self.prepare_views(given, settings, run)
         names = [repr(name) for name in views.names]
         networks = list(run.each("search", self._network, names, views, k))
-        self.graph_ = run.stage("learn", fuse_networks, networks, k, self.n_iter).network
+        self.graph_ = run.stage("learn", fuse_networks, networks, k, self.n_iter, views.mask).network
         del networks
         clusters = cluster_graph(
             run.engine.adopt(self.graph_),
@@ -315,7 +408,7 @@ class SNF(MultiviewClusterer):
 
     def _network(self, view: int, views: PreparedViews, k: int, *, engine: Engine) -> Floats:
         """Return a view's own network."""
-        distances = all_pairs(views.points[view], views.n_samples, engine)
+        distances = all_pairs(views.points[view], views.n_samples, engine)  # 0 to samples not seen
         largest = distances.max()
         if not np.isfinite(largest) or largest == 0:
             size, advice = ("small", "up") if largest == 0 else ("large", "down")
@@ -324,4 +417,4 @@ class SNF(MultiviewClusterer):
                 f"{advice}."
             )
         distances = distances if self.squared_distances else np.sqrt(distances, out=distances)
-        return affinity_network(distances, k, self.mu)
+        return network_of_seen(distances, views.spaces[view].seen, k, self.mu)
