@@ -6,7 +6,7 @@
 | `data_sets`, `contenders` | data sets and systems from anywhere |
 | `fitting` | one system on one set: preparation, fits, scores |
 | `workers`, `worker`, `store`, `pace` | processes with limits, results that survive a kill, one clock |
-| `outcome`, `result` | what came of it |
+| `outcome`, `result`, `reading` | what came of it, and reading it again |
 | `statistics` | means, ranks, tests, intervals |
 | `formats`, `figures` | tables as Markdown, CSV and LaTeX; figures as SVG |
 | `overview` | all of that for many data sets |
@@ -14,8 +14,9 @@
 """
 
 from .data_sets import DataSet
+from .reading import read_comparison
 from .result import Comparison
 from .running import compare
 from .statistics import ScoreTable
 
-__all__ = ["Comparison", "DataSet", "ScoreTable", "compare"]
+__all__ = ["Comparison", "DataSet", "ScoreTable", "compare", "read_comparison"]

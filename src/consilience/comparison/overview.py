@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from .statistics.spreads import system_spreads
 MARGIN = 0.5  # points within which two systems tie on a data set
 ENOUGH = 6  # families from which on intervals are put into words; with fewer they are too narrow
 BASELINE = "Average"
+VIEWS_APART = {"two views": (1, 2), "three views or more": (3, 10**9)}  # where some sets have two
 
 
 def reference_of(comparison: Comparison, reference: str | None = None) -> str:
@@ -266,17 +268,23 @@ def short_reason(reason: str) -> str:
 
 
 def corruption_table(
-    comparison: Comparison, systems: Sequence[str], part: str | None = None, score: str = "NMI"
+    comparison: Comparison,
+    systems: Sequence[str],
+    part: str | None = None,
+    score: str = "NMI",
+    *,
+    n_views: tuple[int, int] | None = None,
 ) -> Table:
     """Return a row for each condition: the mean of each system, and of the same with the oracle's data.
 
     Means are over the sets that all of the systems ran on, in the condition and for the oracle, where the
-    oracle is defined for all.
+    oracle is defined for all. `n_views`: only sets with at least and at most so many views. Of two views that
+    disagree nobody can know which is wrong, so sets of two are worth looking at apart.
     """
     header = ["condition", "sets", *(f"{name}{of}" for name in systems for of in ("", ", oracle"))]
     rows = []
     for condition in comparison.conditions:
-        spoiled, oracle = condition_scores(comparison, condition, systems, part, score)
+        spoiled, oracle = condition_scores(comparison, condition, systems, part, score, n_views)
         row: list[Cell | str | int | float | None] = [condition, len(spoiled.sets)]
         for name in systems:
             row.append(_mean(spoiled, name))
@@ -286,17 +294,37 @@ def corruption_table(
     return Table(header, rows, f"Mean {score} in percent; {counted(n, 'draw')} of each corruption")
 
 
+def corruption_tables(
+    comparison: Comparison, systems: Sequence[str], part: str | None = None, score: str = "NMI"
+) -> dict[str, Table]:
+    """Return the table of all sets (""), and of sets with two views and with more, if there are both."""
+    found = {"": corruption_table(comparison, systems, part, score)}
+    apart = {
+        name: corruption_table(comparison, systems, part, score, n_views=n_views)
+        for name, n_views in VIEWS_APART.items()
+    }
+    if all(table.cells[0][1].value for table in apart.values()):
+        found |= {name: replace(one, caption=f"{one.caption}; {name}") for name, one in apart.items()}
+    return found
+
+
 def condition_scores(
-    comparison: Comparison, condition: str, systems: Sequence[str], part: str | None, score: str
+    comparison: Comparison,
+    condition: str,
+    systems: Sequence[str],
+    part: str | None,
+    score: str,
+    n_views: tuple[int, int] | None = None,
 ) -> tuple[ScoreTable, ScoreTable]:
     """Return scores in a condition and for the oracle, on the sets that all systems ran on in both."""
-    spoiled = comparison.score_table(score, condition, part=part, systems=systems)
+    which: dict[str, Any] = {"part": part, "systems": systems, "n_views": n_views}
+    spoiled = comparison.score_table(score, condition, **which)
     if condition == CLEAN:  # the seeds that corrupted data have, too
         first = [comparison.seeds.index(seed) for seed in comparison.corrupted_seeds]
         spoiled = replace(spoiled, by_seed=spoiled.by_seed[:, :, first])
     oracle = spoiled
     if condition != CLEAN:
-        oracle = comparison.score_table(score, condition, oracle=True, part=part, systems=systems)
+        oracle = comparison.score_table(score, condition, oracle=True, **which)
     there = ~np.isnan(spoiled.means)
     known = ~np.isnan(oracle.means)
     known |= ~known.any(axis=0)  # a system that is defined for none does not take sets away
@@ -333,7 +361,7 @@ def corruption_figure(
             rows.append(Condition(condition, values, best))
     if len(rows) < 2:
         return None
-    return headroom(rows, ordered, subtitle=f"mean {score}", oracle=f"{base} that knows what was spoiled")
+    return headroom(rows, ordered, subtitle=f"mean {score}", oracle=f"{base}, oracle")
 
 
 def _sentences(

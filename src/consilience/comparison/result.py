@@ -97,6 +97,7 @@ class Comparison:
         oracle: bool = False,
         part: str | None = None,
         systems: Sequence[str] | None = None,
+        n_views: tuple[int, int] | None = None,
     ) -> ScoreTable:
         """Return the scores of systems on the sets that have labels, in percent, one for each seed.
 
@@ -112,11 +113,15 @@ class Comparison:
             Only the sets of this part; None: all.
         systems : sequence of str, default=None
             Only these; None: all.
+        n_views : tuple of two int, default=None
+            Only sets with at least and at most so many views; None: all.
         """
         if score not in SCORES:
             raise ValueError(f"Unknown score {score!r}; known: {', '.join(SCORES)}.")
         names = tuple(self.systems if systems is None else systems)
         chosen = [one for one in self.sets if one.has_labels and part in (None, one.part)]
+        if n_views is not None:
+            chosen = [one for one in chosen if n_views[0] <= one.n_views <= n_views[1]]
         seeds = self.seeds if condition == CLEAN else self.corrupted_seeds
         values = np.full((len(chosen), len(names), len(seeds)), np.nan)
         for i, facts in enumerate(chosen):

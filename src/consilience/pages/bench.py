@@ -21,7 +21,7 @@ from ..comparison.formats import Table
 from ..comparison.overview import (
     Overview,
     corruption_figure,
-    corruption_table,
+    corruption_tables,
     failures,
     overview,
     reference_of,
@@ -138,7 +138,8 @@ def _write_many_sets(comparison: Comparison, folder: Path, reference: str | None
         _write_figures(folder, {f"{key}{name}": panel for key, panel in block.figures.items()})
         if len(comparison.conditions) > 1:
             systems = corrupted_systems(comparison)
-            _write_table(folder, f"corruptions{name}", corruption_table(comparison, systems, block.part))
+            for which, table in corruption_tables(comparison, systems, block.part).items():
+                _write_table(folder, f"corruptions{name}{'-' * bool(which)}{which.replace(' ', '-')}", table)
             drawn = corruption_figure(comparison, systems, block.part, reference=block.reference)
             _write_figures(folder, {f"corruptions{name}": drawn} if drawn else {})
     _write_json(folder / "comparison.json", facts_of(comparison, blocks))
@@ -229,7 +230,7 @@ def _part(comparison: Comparison, block: Overview, number: int) -> Markup:
         drawn = corruption_figure(comparison, systems, block.part, reference=block.reference)
         inside.append(element("h3", "Corruptions, and the distance to the oracle"))
         inside.append(_figure(drawn, FIGURES_CORRUPTED) if drawn else None)
-        inside.append(as_html(corruption_table(comparison, systems, block.part)))
+        inside.extend(map(as_html, corruption_tables(comparison, systems, block.part).values()))
     return section(f"part-{number}", title_of(block).capitalize(), joined(*inside))
 
 
