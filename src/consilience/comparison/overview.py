@@ -383,7 +383,7 @@ def _sentences(
                 f"By Wilcoxon's test with Holm's correction it cannot be told from {listed(others)}."
             )
         if test.f_p is not None:
-            found.append(f"Friedman's test that all are alike: p = {_p(test.f_p)}.")
+            found.append(f"Friedman's test that all are alike: p {_p(test.f_p)}.")
     found.extend(_ahead(scores, reference))
     if block.systems_left_out:
         left = [f"{one.name} ({one.reason})" for one in block.systems_left_out]
@@ -417,7 +417,7 @@ def _ahead(scores: ScoreTable, reference: str) -> list[str]:
 
 
 def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "below 0.001"
+    return f"= {value:.3f}" if value >= 0.001 else "below 0.001"
 
 
 def failures(comparison: Comparison) -> Table | None:
