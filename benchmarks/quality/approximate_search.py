@@ -9,15 +9,16 @@ work on them.
   as the mean over views. *Up to ties*: a neighbour that is as near as the last true one is as good as it.
 - *NMI*: means over seeds of k-means, and the difference of those. The spread is that of the exact search from
   seed to seed, largest minus smallest: what a difference may be by chance.
+
+Both searches see the same features, rescaled by the same rule.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,9 @@ from consilience.metrics import nmi
 from consilience.models import SharedViews
 from consilience.models.given import GivenViews
 
-from .data import add_common_options, find_sets, folder_given, load
-from .results import Cells, Results, key, report_rest, run
-from .tables import table
+from .data import Facts, add_common_options, chosen_sets, load
+from .results import Cells, key, resume
+from .tables import Kept, by_part, rows_by_part, table
 
 SYSTEMS: dict[str, Any] = {"DGF": DistanceGraphFusion, "SGF": SimilarityGraphFusion}
 SEARCHES = ("exact", "approximate")
@@ -42,33 +43,30 @@ MOST_POINTS, LEAST_RECALL = 1.0, 0.95  # the targets: mean size of differences o
 class Piece:
     """One data set."""
 
-    name: str
-    path: Path
+    data: Facts
     n_seeds: int
 
     @property
     def key(self) -> str:
         """Return the name of its result."""
-        return key("approximate search", self.name, self.n_seeds)
+        return key("approximate search", self.data.name, self.n_seeds)
 
     def __str__(self) -> str:
-        return self.name
-
-
-def pieces(paths: dict[str, Path], n_seeds: int) -> Iterator[Piece]:
-    """Yield every data set."""
-    yield from (Piece(name, path, n_seeds) for name, path in paths.items())
+        return self.data.name
 
 
 def measure(piece: Piece) -> Cells:
     """Return recall by view, and the scores of both systems with both searches, one for each seed."""
-    data = load(piece.path)
+    data = load(piece.data.path)
     shared = SharedViews(Views(list(data.views)))  # so neighbours are looked for once
-    cell: dict[str, Any] = {"set": data.name, "n": data.n_samples, "n_views": len(data.views)}
+    cell = piece.data.header
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scales and metrics, and of graphs in several parts
         for system, kind in SYSTEMS.items():
-            models = {search: kind(n_clusters=data.n_clusters, neighbor_search=search) for search in SEARCHES}
+            models = {
+                search: kind(n_clusters=data.n_clusters, neighbor_search=search, n_jobs=1)
+                for search in SEARCHES
+            }
             for search, model in models.items():
                 cell[f"{system} {search}"] = [
                     100 * float(nmi(data.truth, model.set_params(random_state=seed).fit(shared).labels_))
@@ -99,74 +97,85 @@ def _recalls(shared: SharedViews, model: Any) -> tuple[list[float], list[float]]
 
 
 def report(cells: Cells) -> str:
-    """Return the tables: recall by set, scores by set, and the targets."""
-    rows = sorted(cells.values(), key=lambda cell: cell["set"])
-    if not rows:
+    """Return the tables: recall by set, scores by set, and the targets, each by part."""
+    found = list(cells.values())
+    if not found:
         return "Nothing has been measured."
     return "\n\n".join(
-        [_recall_table(rows), *(_score_table(rows, system) for system in SYSTEMS), _targets(rows)]
+        [_recall_table(found), *(_score_table(found, system) for system in SYSTEMS), _targets(found)]
     )
 
 
-def _recall_table(rows: Sequence[dict[str, Any]]) -> str:
-    lines = []
-    for cell in rows:
+def _recall_table(cells: Sequence[Kept]) -> str:
+    def numbers(cell: Kept) -> list[float]:
         reported = [one for one in cell["reported"] if one is not None]
-        numbers = [
-            f"{function(cell[name]):.3f}" for name in ("recall", "up to ties") for function in (min, np.mean)
-        ]
+        found = [float(f(cell[name])) for name in ("recall", "up to ties") for f in (min, np.mean)]
+        return [*found, min(reported, default=np.nan)]
+
+    def row(cell: Kept) -> list[str]:
         metrics = ", ".join(sorted(set(cell["metrics"])))
-        lines.append([cell["set"], f"{cell['n']}", metrics, f"{cell['k']}", *numbers, f"{min(reported):.3f}"])
-    header = [
-        "set",
-        "n",
-        "metric",
-        "k",
-        "recall, least",
-        "mean",
-        "up to ties, least",
-        "mean",
-        "reported, least",
-    ]
-    return f"## Recall\n\n{table(header, lines)}"
+        figures = [f"{value:.3f}" for value in numbers(cell)]
+        return [cell["set"], f"{cell['n']}", metrics, f"{cell['k']}", *figures]
+
+    def means(chosen: Sequence[Kept]) -> list[str]:
+        return [
+            "",
+            "",
+            "",
+            *(f"{value:.3f}" for value in np.nanmean([numbers(cell) for cell in chosen], axis=0)),
+        ]
+
+    header = ["set", "n", "metric", "k", "recall, least", "mean", "up to ties, least", "mean"]
+    return f"## Recall\n\n{table([*header, 'reported, least'], rows_by_part(cells, row, means))}"
 
 
-def _differences(rows: Sequence[dict[str, Any]], system: str) -> list[float]:
-    return [float(np.mean(cell[f"{system} approximate"]) - np.mean(cell[f"{system} exact"])) for cell in rows]
+def _difference(cell: Kept, system: str) -> float:
+    return float(np.mean(cell[f"{system} approximate"]) - np.mean(cell[f"{system} exact"]))
 
 
-def _score_table(rows: Sequence[dict[str, Any]], system: str) -> str:
-    lines = []
-    for cell, difference in zip(rows, _differences(rows, system), strict=True):
+def _score_table(cells: Sequence[Kept], system: str) -> str:
+    def row(cell: Kept) -> list[str]:
         scores = [cell[f"{system} {search}"] for search in SEARCHES]
         spread = max(scores[0]) - min(scores[0])
-        lines.append(
-            [cell["set"], *(f"{np.mean(one):.1f}" for one in scores), f"{difference:+.2f}", f"{spread:.2f}"]
-        )
-    all_of_them = _differences(rows, system)
-    lines.append(["**mean**", "", "", f"{np.mean(all_of_them):+.2f}", ""])
-    lines.append(["**mean size**", "", "", f"{np.mean(np.abs(all_of_them)):.2f}", ""])
-    return f"## {system}: NMI in percent\n\n{table(['set', *SEARCHES, 'difference', 'spread'], lines)}"
+        means = [f"{np.mean(one):.1f}" for one in scores]
+        return [cell["set"], *means, f"{_difference(cell, system):+.2f}", "", f"{spread:.2f}"]
+
+    def means(chosen: Sequence[Kept]) -> list[str]:
+        scores = [np.mean([np.mean(cell[f"{system} {search}"]) for cell in chosen]) for search in SEARCHES]
+        apart = [_difference(cell, system) for cell in chosen]
+        return [
+            *(f"{one:.1f}" for one in scores),
+            f"{np.mean(apart):+.2f}",
+            f"{np.mean(np.abs(apart)):.2f}",
+            "",
+        ]
+
+    header = ["set", *SEARCHES, "difference", "mean size", "spread"]
+    return f"## {system}: NMI in percent\n\n{table(header, rows_by_part(cells, row, means))}"
 
 
-def _targets(rows: Sequence[dict[str, Any]]) -> str:
-    lines = []
-    for system in SYSTEMS:
-        found = _differences(rows, system)
-        size, worst = float(np.mean(np.abs(found))), min(found)
-        met = "pass" if size <= MOST_POINTS else "FAIL"
-        lines.append(
-            [f"{system}: mean size of differences at most {MOST_POINTS:g} point", f"{met}: {size:.2f}"]
-        )
-        lines.append([f"{system}: worst set", f"{rows[found.index(worst)]['set']}: {worst:+.2f}"])
-    for name in ("recall", "up to ties"):
-        least = min(min(cell[name]) for cell in rows)
-        met = "pass" if least >= LEAST_RECALL else "FAIL"
-        lines.append([f"{name} of every view of at least {LEAST_RECALL:g}", f"{met}: {least:.3f}"])
-    return f"## Targets\n\n{table(['what', 'found'], lines)}"
+def _targets(cells: Sequence[Kept]) -> str:
+    lines: dict[str, list[str]] = {}
+    groups = by_part(cells)
+    for chosen in groups.values():
+        for system in SYSTEMS:
+            apart = {cell["set"]: _difference(cell, system) for cell in chosen}
+            size, worst = float(np.mean(np.abs(list(apart.values())))), min(apart, key=apart.__getitem__)
+            title = f"{system}: mean size of differences at most {MOST_POINTS:g} point"
+            lines.setdefault(title, []).append(f"{_verdict(size <= MOST_POINTS)}: {size:.2f}")
+            lines.setdefault(f"{system}: worst set", []).append(f"{worst}: {apart[worst]:+.2f}")
+        for name in ("recall", "up to ties"):
+            least = min(min(cell[name]) for cell in chosen)
+            title = f"{name} of every view of at least {LEAST_RECALL:g}"
+            lines.setdefault(title, []).append(f"{_verdict(least >= LEAST_RECALL)}: {least:.3f}")
+    return f"## Targets\n\n{table(['what', *groups], [[title, *found] for title, found in lines.items()])}"
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def _verdict(met: bool) -> str:
+    return "pass" if met else "FAIL"
+
+
+def main(given: list[str] | None = None) -> None:
     """Run the study and print its tables."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.quality.approximate_search", description=__doc__
@@ -174,15 +183,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_common_options(parser)
     parser.add_argument("--seeds", type=int, default=3, help="fits per system and search (default: 3)")
-    options = parser.parse_args(argv)
-    results = Results(options.tables or options.out)
-    if options.tables is None:
-        todo = list(pieces(find_sets(folder_given(options.data), options.sets), options.seeds))
-        left = [piece for piece in todo if not results.has(piece.key)]
-        report_rest(
-            run(left, measure, results, n_jobs=options.jobs, max_seconds=options.max_seconds), options.out
-        )
-    print(report(results.cells))
+    arguments = parser.parse_args(given)
+
+    def pieces() -> list[Piece]:
+        return [Piece(data, arguments.seeds) for data in chosen_sets(arguments)]
+
+    print(report(resume(arguments, pieces, measure).cells))
 
 
 if __name__ == "__main__":

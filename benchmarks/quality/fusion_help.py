@@ -4,7 +4,9 @@
 folder, or on made ones (`--made`). The labels say "yes" if DGF has a mean NMI of more than a point above that
 of the best single view, chosen with the labels; "no" if more than a point below; otherwise "neither". A
 verdict is right if it is the same, and if it is "unclear" or "no" where the labels say "neither": fusing does
-not help then.
+not help then. Fused and alone, views are rescaled by the same rule.
+
+The margin of the verdict may be chosen on tuning sets alone: its table leaves the validation sets out.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,13 @@ from consilience.inspection.fusion_help.verdict import Evidence, judge
 from consilience.metrics import nmi
 from consilience.models import SharedViews, SingleViewSpectral
 
-from .data import add_common_options, find_sets, folder_given, load
-from .results import Cells, Results, key, report_rest, run
-from .tables import table
+from .data import TUNING, Facts, add_common_options, chosen_sets, load
+from .results import Cells, key, resume
+from .tables import NONE, Kept, by_part, mean, number, rows_by_part, table
 
 POINT = 1.0  # of NMI in percent: what smaller differences are is chance
 SEEDS_OF_SCORES = 5
-NEITHER, NONE = "neither", "–"
+NEITHER, MADE = "neither", "made"
 RIGHT = {("yes", "yes"), ("no", "no"), (NEITHER, "no"), (NEITHER, "unclear")}
 MARGINS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1)  # that the rule's own might have been
 
@@ -42,20 +43,23 @@ class Piece:
     """One data set, read from a file or made, and the seeds of the verdicts."""
 
     name: str
-    path: Path | None = None
+    data: Facts | None = None
     made: Mapping[str, Any] = field(default_factory=dict)
-    n_seeds: int = 3
+    n_seeds: int = 2
 
     @property
     def key(self) -> str:
         """Return the name of its result."""
         return key("fusion help", self.name, self.n_seeds)
 
+    def __str__(self) -> str:
+        return self.name
+
     def read(self) -> tuple[Views, Any, int]:
         """Return views, classes and the number of clusters."""
-        if self.path is not None:
-            data = load(self.path)
-            return Views(data.views), data.truth, data.n_clusters
+        if self.data is not None:
+            data = load(self.data.path)
+            return Views(list(data.views)), data.truth, data.n_clusters
         sample = make_multiview(**self.made)
         return Views(sample.views), sample.y, self.made["n_clusters"]
 
@@ -95,8 +99,9 @@ def do(piece: Piece) -> Cells:
             for j in range(views.n_views)
         ]
         found = [does_fusion_help(views, c, random_state=i, n_jobs=1) for i in range(piece.n_seeds)]
+    header = {"set": piece.name, "part": MADE} if piece.data is None else piece.data.header
     cell = {
-        "set": piece.name,
+        **header,
         "v": views.n_views,
         "fused": float(np.mean(fused)),
         "alone": float(np.mean(alone, axis=1).max()),
@@ -127,42 +132,46 @@ def said_by_labels(cell: Mapping[str, Any]) -> str:
     return "yes" if gain > POINT else "no" if gain < -POINT else NEITHER
 
 
-def set_table(cells: Sequence[Mapping[str, Any]]) -> str:
+def set_table(cells: Sequence[Kept]) -> str:
     """Return one row per data set."""
-    rows = []
-    for cell in cells:
-        e, said = cell["evidence"][0], said_by_labels(cell)
-        w = e["held_out"]
-        others = ", ".join(cell["verdicts"][1:])
-        wrong = "" if (said, cell["verdicts"][0]) in RIGHT else "wrong"
-        rows.append(
-            [
-                cell["set"],
-                str(cell["v"]),
-                f"{cell['fused']:.1f}",
-                f"{cell['alone']:.1f}",
-                said,
-                cell["verdicts"][0],
-                wrong,
-                f"{e['stability']:.2f}",
-                f"{e['view_stability']:.2f}",
-                f"{e['gain']:+.2f} ± {e['error']:.2f}",
-                f"{e['null_stability']:.2f}",
-                NONE if w is None else f"{w['gain']:+.3f} ± {w['error']:.3f}",
-                others,
-            ]
-        )
     header = ["set", "views", "DGF", "best view", "labels say", "verdict", "", "stability", "best view's"]
     header += ["gain ± error", "null", "held out", "other seeds"]
-    return table(header, rows)
+
+    def row(cell: Kept) -> list[str]:
+        evidence, said, (first, *others) = cell["evidence"][0], said_by_labels(cell), cell["verdicts"]
+        witnesses = evidence["held_out"]
+        return [
+            cell["set"],
+            str(cell["v"]),
+            f"{cell['fused']:.1f}",
+            f"{cell['alone']:.1f}",
+            said,
+            first,
+            "" if (said, first) in RIGHT else "wrong",
+            f"{evidence['stability']:.2f}",
+            f"{evidence['view_stability']:.2f}",
+            f"{evidence['gain']:+.2f} ± {evidence['error']:.2f}",
+            f"{evidence['null_stability']:.2f}",
+            NONE if witnesses is None else f"{witnesses['gain']:+.3f} ± {witnesses['error']:.3f}",
+            ", ".join(others),
+        ]
+
+    def means(chosen: Sequence[Kept]) -> list[str]:
+        scores = [number(mean(cell[name] for cell in chosen)) for name in ("fused", "alone")]
+        return ["", *scores, "", f"{right(chosen, 0)} right", *[""] * 7]
+
+    return table(header, rows_by_part(cells, row, means))
 
 
 def counts_table(cells: Sequence[Mapping[str, Any]]) -> str:
-    """Return how often each verdict met each truth, over all seeds of the verdict."""
-    counts = Counter((said_by_labels(cell), verdict) for cell in cells for verdict in cell["verdicts"])
-    words = ("yes", "no", "unclear")
-    rows = [[said, *(str(counts[said, word]) for word in words)] for said in ("yes", "no", NEITHER)]
-    return table(["labels say", *(f"verdict {word}" for word in words)], rows)
+    """Return how often each verdict met each truth, over all seeds of the verdict, in each part."""
+    words, rows = ("yes", "no", "unclear"), []
+    for part, chosen in (by_part(cells) or {MADE: cells}).items():
+        counts = Counter((said_by_labels(cell), verdict) for cell in chosen for verdict in cell["verdicts"])
+        rows += [
+            [part, said, *(str(counts[said, word]) for word in words)] for said in ("yes", "no", NEITHER)
+        ]
+    return table(["part", "labels say", *(f"verdict {word}" for word in words)], rows)
 
 
 def right(cells: Sequence[Mapping[str, Any]], seed: int, margin: float | None = None) -> int:
@@ -187,28 +196,36 @@ def margins_table(cells: Sequence[Mapping[str, Any]]) -> str:
     return table(header, [[f"right, of {len(cells)} (mean over seeds)", *total]])
 
 
-def report(results: Results) -> str:
+def summary_table(cells: Sequence[Kept]) -> str:
+    """Return for each part on how many sets verdicts are right, one number for each seed of the verdict."""
+    groups = by_part(cells) or {MADE: list(cells)}
+    rows = []
+    for part, chosen in groups.items():
+        said = Counter(map(said_by_labels, chosen))
+        seeds = range(min(len(cell["verdicts"]) for cell in chosen))
+        plain = [right(chosen, seed) for seed in seeds]
+        unsure = [cell for cell in chosen if said_by_labels(cell) == NEITHER]
+        yes, no = (
+            [sum(cell["verdicts"][seed] == word for cell in unsure) for seed in seeds]
+            for word in ("yes", "no")
+        )
+        columns = [plain, np.add(plain, yes).tolist(), np.subtract(plain, no).tolist()]
+        shown = [", ".join(map(str, column)) for column in columns]
+        rows.append([part, str(len(chosen)), *shown, str(said["yes"]), str(said["yes"] + said[NEITHER])])
+    header = ["part", "sets", "right", "right if any verdict is where the labels say neither"]
+    header += ["right if only 'unclear' is", "'always yes'", "'always yes' if any verdict is"]
+    return table(header, rows)
+
+
+def report(cells: Cells) -> str:
     """Return the tables."""
-    cells = list({cell["set"]: cell for cell in results.cells.values()}.values())
-    n_seeds = min(len(cell["verdicts"]) for cell in cells)
-    says_yes = Counter(map(said_by_labels, cells))
-    by_seed = [right(cells, seed) for seed in range(n_seeds)]
-    lenient = [
-        by_seed[s] + sum(said_by_labels(cell) == NEITHER and cell["verdicts"][s] == "yes" for cell in cells)
-        for s in range(n_seeds)
-    ]
-    exact = [
-        by_seed[s] - sum(said_by_labels(cell) == NEITHER and cell["verdicts"][s] == "no" for cell in cells)
-        for s in range(n_seeds)
-    ]
-    lines = [
-        f"Right on {by_seed} of {len(cells)} sets (one number per seed of the verdict).",
-        f"If any verdict is right where the labels say neither: {lenient}; if only 'unclear' is: {exact}.",
-        f"'Always yes' would be right on {says_yes['yes']}, or {says_yes['yes'] + says_yes[NEITHER]} if any "
-        f"verdict is right where the labels say neither, or {says_yes['yes']} if only 'unclear' is.",
-    ]
-    shown = [set_table(cells)] if len(cells) <= 50 else []
-    return "\n\n".join(["\n".join(lines), *shown, counts_table(cells), margins_table(cells)])
+    found = list({cell["set"]: cell for cell in cells.values()}.values())
+    if not found:
+        return "Nothing has been measured."
+    real = any(cell["part"] != MADE for cell in found)
+    parts = [summary_table(found), *([set_table(found)] if real else []), counts_table(found)]
+    chosen_on = [cell for cell in found if cell["part"] in (TUNING, MADE)]
+    return "\n\n".join([*parts, *([margins_table(chosen_on)] if chosen_on else [])])
 
 
 def main(given: list[str] | None = None) -> None:
@@ -216,19 +233,15 @@ def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.fusion_help", description=__doc__)
     add_common_options(parser)
     parser.add_argument("--made", action="store_true", help="on made data instead of a folder")
-    parser.add_argument("--seeds", type=int, default=3, help="of the verdict (default: 3)")
+    parser.add_argument("--seeds", type=int, default=2, help="of the verdict (default: 2)")
     arguments = parser.parse_args(given)
-    results = Results(arguments.tables or arguments.out)
-    if arguments.tables is None:
+
+    def pieces() -> list[Piece]:
         if arguments.made:
-            pieces = list(made_pieces(arguments.seeds))
-        else:
-            sets = find_sets(folder_given(arguments.data), arguments.sets)
-            pieces = [Piece(name, path, n_seeds=arguments.seeds) for name, path in sets.items()]
-        missing = [piece for piece in pieces if not results.has(piece.key)]
-        n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
-        report_rest(n_left, arguments.out)
-    print(report(results))
+            return list(made_pieces(arguments.seeds))
+        return [Piece(data.name, data, n_seeds=arguments.seeds) for data in chosen_sets(arguments)]
+
+    print(report(resume(arguments, pieces, do).cells))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a constant is worth on a data set that it was not chosen on."""
+"""What a constant is worth on data that it was not chosen on: families of data sets are left out in turn."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .data import family_of
+
 _EQUAL = 1e-9  # points
-Table = dict[str, dict[str, float]]  # setting -> data set -> score
+Table = dict[str, dict[str, float]]  # setting -> family -> score
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,10 @@ def leave_one_out(scores: Mapping[str, Mapping[str, float]]) -> HeldOut:
 
 
 def by_setting(cells: Iterable[Mapping[str, Any]], fusion: str) -> tuple[Table, dict[str, str]]:
-    """Return the scores by setting and data set, means over seeds and over the cells' conditions.
+    """Return the scores by setting and family, means over seeds, the cells' conditions and sets of a family.
 
-    A setting that fails on any data set is left out; the second value says why.
+    Sets of one family are too much alike to judge what was chosen on the others. A setting that fails on any
+    set is left out; the second value says why.
     """
     found: dict[str, dict[str, list[float]]] = {}
     failed: dict[str, str] = {}
@@ -80,10 +83,12 @@ def by_setting(cells: Iterable[Mapping[str, Any]], fusion: str) -> tuple[Table, 
             if isinstance(scores, str):
                 failed.setdefault(label, f"on {cell['set']}, {fusion}: {scores}")
             else:
-                found.setdefault(label, {}).setdefault(cell["set"], []).append(float(np.mean(scores)))
+                found.setdefault(label, {}).setdefault(family_of(cell["set"]), []).append(
+                    float(np.mean(scores))
+                )
     whole = {
-        label: {data: float(np.mean(scores)) for data, scores in by_set.items()}
-        for label, by_set in found.items()
+        label: {family: float(np.mean(scores)) for family, scores in by_family.items()}
+        for label, by_family in found.items()
         if label not in failed
     }
     return whole, failed

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.quality.number_of_clusters [--made] [--data FOLDER] [--out FILE]`: on every data set of
 a folder, or on made ones (`--made`) of known number, over 50 seeds. The constants of the rule were chosen on
-made data of other seeds (5000 and up); those reported here begin at 0.
+made data of other seeds (5000 and up); those reported here begin at 0. All systems get the same preparation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,13 @@ import numpy as np
 from consilience import DistanceGraphFusion, make_multiview
 from consilience.models import SNF, AverageGraph
 
-from .data import add_common_options, find_sets, folder_given, load
-from .results import Cells, Results, key, report_rest, run
-from .tables import table
+from .data import Facts, add_common_options, chosen_sets, load
+from .results import Cells, key, resume
+from .tables import Kept, rows_by_part, table
 
-SYSTEMS = {"DGF": DistanceGraphFusion, "SNF": SNF, "Average": AverageGraph}
+SYSTEMS: dict[str, Any] = {"DGF": DistanceGraphFusion, "SNF": SNF, "Average": AverageGraph}
+PREPARATION = {"scale": "auto", "view_selection": "agreement"}
+WAYS = ("chosen", "eigengap", "stability")
 SEEDS_PER_PIECE = 10
 UNEQUAL = {3: [6, 3, 1], 5: [5, 4, 3, 2, 1], 8: [8, 7, 6, 5, 4, 3, 2, 1]}
 # What differs from make_multiview's defaults: 500 samples, 4 views, 5 clusters, separation 3.
@@ -61,7 +62,7 @@ class Piece:
     """One data set, read from a file, or made with some seeds."""
 
     name: str
-    path: Path | None = None
+    data: Facts | None = None
     made: Mapping[str, Any] = field(default_factory=dict)
     first: int = 0
     n_seeds: int = 1
@@ -71,10 +72,13 @@ class Piece:
         """Return the name of its result."""
         return key("number of clusters", self.name, self.first, self.n_seeds)
 
+    def __str__(self) -> str:
+        return self.name if self.data is not None else f"{self.name}, from seed {self.first}"
+
     def read(self) -> Iterator[tuple[Any, int, int]]:
         """Return views, the true number of clusters and the seed, for each seed."""
-        if self.path is not None:
-            data = load(self.path)
+        if self.data is not None:
+            data = load(self.data.path)
             yield list(data.views), data.n_clusters, 0
             return
         for seed in range(self.first, self.first + self.n_seeds):
@@ -95,13 +99,13 @@ def made_pieces(n_seeds: int) -> list[Piece]:
 def do(piece: Piece) -> Cells:
     """Return what is chosen, and what eigengaps or stability alone would have chosen."""
     system = SYSTEMS[piece.made.get("system", "DGF")]
-    cell: dict[str, Any] = {"set": piece.name, "made": piece.path is None, "chosen": [], "eigengap": []}
-    cell |= {"stability": [], "score": [], "seconds": []}
+    header = {"set": piece.name, "part": ""} if piece.data is None else piece.data.header
+    cell: dict[str, Any] = {**header, **{name: [] for name in (*WAYS, "score", "seconds")}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for views, truth, seed in piece.read():
             began = time.perf_counter()
-            model = system(n_clusters="auto", random_state=seed, n_jobs=1).fit(views)
+            model = system(n_clusters="auto", random_state=seed, n_jobs=1, **PREPARATION).fit(views)
             found = model.cluster_selection_
             cell["truth"], cell["n"] = truth, len(model.labels_)
             cell["chosen"].append(found.chosen)
@@ -118,10 +122,7 @@ def made_table(cells: Sequence[Mapping[str, Any]]) -> str:
     for name in dict.fromkeys(cell["set"] for cell in cells):
         of_it = [cell for cell in cells if cell["set"] == name]
         truth = of_it[0]["truth"]
-        found = {
-            by: np.array([x for cell in of_it for x in cell[by]])
-            for by in ("chosen", "eigengap", "stability")
-        }
+        found = {by: np.array([x for cell in of_it for x in cell[by]]) for by in WAYS}
         near = {by: np.abs(values - truth) <= 1 for by, values in found.items()}
         wrong = np.unique(found["chosen"][~near["chosen"]], return_counts=True)
         others = ", ".join(f"{c} ({n})" for c, n in zip(*wrong, strict=True))
@@ -133,35 +134,27 @@ def made_table(cells: Sequence[Mapping[str, Any]]) -> str:
     return table([*header, "else (how often)"], rows)
 
 
-def set_table(cells: Sequence[Mapping[str, Any]]) -> str:
-    """Return one row per real set."""
-    rows = [
-        [
-            cell["set"],
-            str(cell["n"]),
-            str(cell["truth"]),
-            str(cell["chosen"][0]),
-            str(cell["eigengap"][0]),
-            str(cell["stability"][0]),
-            f"{cell['score'][0]:.2f}",
-        ]
-        for cell in cells
-    ]
+def set_table(cells: Sequence[Kept]) -> str:
+    """Return one row per real set, and on how many of each part a number is within 1 of the classes."""
+
+    def row(cell: Kept) -> list[str]:
+        numbers = [str(cell[by][0]) for by in WAYS]
+        return [cell["set"], str(cell["n"]), str(cell["truth"]), *numbers, f"{cell['score'][0]:.2f}"]
+
     header = ["set", "samples", "classes", "chosen", "eigengap alone", "stability alone", "best score"]
-    return table(header, rows)
+    return table(header, rows_by_part(cells, row, _near, "within 1 of the classes, of {n} {part} sets"))
 
 
-def report(results: Results) -> str:
+def _near(cells: Sequence[Kept]) -> list[str]:
+    counts = [sum(abs(cell[by][0] - cell["truth"]) <= 1 for cell in cells) for by in WAYS]
+    return ["", "", *map(str, counts), ""]
+
+
+def report(cells: Cells) -> str:
     """Return the tables."""
-    cells = list(results.cells.values())
-    made, real = ([cell for cell in cells if cell["made"] == is_made] for is_made in (True, False))
-    parts = []
-    if made:
-        parts.append(made_table(made))
-    if real:
-        near = sum(abs(cell["chosen"][0] - cell["truth"]) <= 1 for cell in real)
-        parts += [set_table(real), f"Within 1 of the number of classes on {near} of {len(real)} sets."]
-    return "\n\n".join(parts)
+    made, real = ([cell for cell in cells.values() if bool(cell["part"]) == is_real] for is_real in (0, 1))
+    parts = [make(chosen) for make, chosen in ((made_table, made), (set_table, real)) if chosen]
+    return "\n\n".join(parts) or "Nothing has been measured."
 
 
 def main(given: list[str] | None = None) -> None:
@@ -173,17 +166,13 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--made", action="store_true", help="on made data instead of a folder")
     parser.add_argument("--seeds", type=int, default=50, help="of made data (default: 50)")
     arguments = parser.parse_args(given)
-    results = Results(arguments.tables or arguments.out)
-    if arguments.tables is None:
+
+    def pieces() -> list[Piece]:
         if arguments.made:
-            pieces = made_pieces(arguments.seeds)
-        else:
-            sets = find_sets(folder_given(arguments.data), arguments.sets)
-            pieces = [Piece(name, path) for name, path in sets.items()]
-        missing = [piece for piece in pieces if not results.has(piece.key)]
-        n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
-        report_rest(n_left, arguments.out)
-    print(report(results))
+            return made_pieces(arguments.seeds)
+        return [Piece(data.name, data) for data in chosen_sets(arguments)]
+
+    print(report(resume(arguments, pieces, do).cells))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import sys
@@ -108,6 +109,31 @@ def run(
                 piece = running.pop(done)
                 _keep(results, piece, _result_of(done), len(left) + len(running))
     return len(left)
+
+
+def resume(
+    arguments: argparse.Namespace, pieces: Callable[[], Iterable[Any]], do: Callable[[Any], Cells]
+) -> Results:
+    """Return the results of a study: those kept before and, unless only tables are wanted, all others.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        With the common options.
+    pieces : callable
+        Returns all pieces of work, each with a `key`: the name of its result.
+    do : callable
+        Does one; see `run`.
+    """
+    if arguments.tables is not None:
+        if not arguments.tables.exists():
+            raise SystemExit(f"There is no file {arguments.tables}.")
+        return Results(arguments.tables)
+    results = Results(arguments.out)
+    missing = [piece for piece in pieces() if not results.has(piece.key)]
+    n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
+    report_rest(n_left, arguments.out)
+    return results
 
 
 def _on_one_thread(do: Callable[[Any], Cells], piece: Any) -> tuple[Cells, float]:

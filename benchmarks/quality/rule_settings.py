@@ -1,8 +1,9 @@
 """Every rule of the defaults that has a constant, and the constants that it might have had.
 
 A rule is a name and its settings; a setting says what arguments the constructor gets, and what in the modules
-of the library is replaced meanwhile: constants, mostly. What is shipped needs no setting: it is what a
-constructor does without any.
+of the library is replaced meanwhile: constants, mostly. They are replaced where the rule is applied, in the
+stages that every system's preparation calls. What is shipped needs no setting: it is what a constructor does
+without any.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ import numpy as np
 
 from consilience.agreement.statistics import agreement_from
 
-from .corruptions import CLEAN
-
+CLEAN, IN_ONE, IN_ALL = "clean", "shuffle-one-30", "shuffle-all-30"  # names of corruptions
 SCALING = "consilience.spaces.scaling"
 AGREE = "consilience.stages.agree"
 RELIABILITY = "consilience.agreement.reliability"
@@ -115,6 +115,7 @@ SPARSE_SHARES = {
 
 VIEW_WEIGHTS = {
     "uniform": Setting({"view_weights": "uniform"}),
+    "uniform, of the views that agree": Setting({"view_weights": "uniform", "view_selection": "agreement"}),
     **{
         # The level is a default argument: to change the constant that it was set from would change nothing.
         f"agreement, level {level:g}": Setting(
@@ -148,12 +149,11 @@ PENALTIES = {
 
 STOPPING = {f"tol {tol:g}": Setting({"tol": tol}) for tol in (0.2, 0.05, 0.01, 0.001)}
 
-IN_ONE, IN_ALL = "30 % shuffled in one", "30 % shuffled in all"
 RULES = {
     "n_neighbors": Rule(N_NEIGHBORS),
-    "scale": Rule(SCALE, (CLEAN, "huge columns")),
+    "scale": Rule(SCALE, (CLEAN, "huge-columns")),
     "metric": Rule(SPARSE_SHARES),
-    "view_weights": Rule(VIEW_WEIGHTS, (CLEAN, "copies", "noise 1:1", IN_ONE)),
+    "view_weights": Rule(VIEW_WEIGHTS, (CLEAN, "copies", "noise-1:1", IN_ONE)),
     "row_weights": Rule(ROW_WEIGHTS, (CLEAN, IN_ONE, IN_ALL)),
     "penalties": Rule(PENALTIES),
     "tol": Rule(STOPPING),

@@ -1,9 +1,12 @@
 """What the constants of the defaults are worth on data that they were not chosen on.
 
 `python -m benchmarks.quality.rules [--data FOLDER] [--out FILE] [--rule NAME]`: for every rule with a
-constant, the mean NMI over the data sets with each value that it might have; then, leaving out one set at a
+constant, the mean NMI over the tuning sets with each value that it might have; then, leaving out one set at a
 time, the value that is best on the others, and its score on the one left out. The mean of these ("left out")
 is what tuning the constant is worth on new data. The best mean on all sets is higher, for it has seen them.
+Sets of one family count as one set.
+
+Constants are chosen here, so the validation sets are never read.
 """
 
 from __future__ import annotations
@@ -15,14 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from .contenders import FUSIONS
-from .data import add_common_options, find_sets, folder_given, pick
+from .data import TUNING, add_common_options, chosen_sets, family_of, pick
 from .held_out import HeldOut, Table, by_setting, leave_one_out
-from .results import Results, ordered, report_rest, run
-from .rule_fits import SHIPPED, Piece, do
+from .results import Results, ordered, resume
+from .rule_fits import FUSIONS, SHIPPED, Piece, do
 from .rule_settings import RULES
-from .study import look_at
-from .tables import table
+from .tables import NONE, table
 
 TOGETHER = "all conditions"
 HEADER = ["condition", "", SHIPPED, "best on all", "its mean", "worst mean", "left out", "chosen then"]
@@ -31,16 +32,23 @@ _MOST = 30  # rows of a table of all settings
 
 def rule_report(name: str, cells: Sequence[Mapping[str, Any]]) -> str:
     """Return the tables of one rule, from the cells of all data sets and conditions."""
+    notes = {
+        f"{cell['set']}, {cell['condition']}": f"Not measured: {cell['set']}, {cell['condition']}: "
+        f"{cell['reason']}"
+        for cell in cells
+        if cell.get("reason")
+    }
+    cells = [cell for cell in cells if not cell.get("reason")]
     conditions = ordered([cell["condition"] for cell in cells], RULES[name].conditions)
     counts = Counter(cell["set"] for cell in cells)
     complete = [data for data, count in counts.items() if count == len(conditions)]
-    title = f"## {name}: mean NMI on {len(complete)} sets"
-    if len(complete) < 2:
-        return f"{title}\n\nIt takes two sets, measured in the same conditions."
+    families = {family_of(data) for data in complete}
+    title = f"## {name}: mean NMI on {len(families)} families of {len(complete)} tuning sets"
+    if len(families) < 2:
+        return "\n\n".join([title, "It takes two families, measured in all conditions.", *notes.values()])
     cells = [cell for cell in cells if cell["set"] in complete]
     rows: list[list[str]] = []
     columns: dict[str, dict[str, float]] = {}
-    notes: dict[str, str] = {}
     for condition in [*conditions, TOGETHER] if len(conditions) > 1 else conditions:
         chosen = [cell for cell in cells if condition in (TOGETHER, cell["condition"])]
         for fusion in FUSIONS:
@@ -56,8 +64,8 @@ def rule_report(name: str, cells: Sequence[Mapping[str, Any]]) -> str:
 def _row(scores: Table) -> list[str]:
     shipped = scores.get(SHIPPED)
     others = {label: one for label, one in scores.items() if label != SHIPPED}
-    first = "–" if shipped is None else f"{np.mean(list(shipped.values())):.2f}"
-    return [first, *_cells(leave_one_out(others))] if others else [first, *["–"] * 5]
+    first = NONE if shipped is None else f"{np.mean(list(shipped.values())):.2f}"
+    return [first, *_cells(leave_one_out(others))] if others else [first, *[NONE] * 5]
 
 
 def _cells(found: HeldOut) -> list[str]:
@@ -96,26 +104,25 @@ def report(results: Results, names: Iterable[str]) -> str:
 
 
 def main(given: list[str] | None = None) -> None:
+    """Do what is missing, and print the tables."""
     arguments = _parser().parse_args(given)
     rules = pick(RULES, arguments.rule, "rule")
-    results = Results(arguments.tables or arguments.out)
-    if arguments.tables is None:
-        sets = look_at(find_sets(folder_given(arguments.data), arguments.sets))
-        pieces = [
-            Piece(name, data.path, condition, arguments.seeds)
+
+    def pieces() -> list[Piece]:
+        sets = chosen_sets(arguments, TUNING)
+        return [
+            Piece(name, data, condition, arguments.seeds)
             for name, rule in rules.items()
             for condition in rule.conditions
             for data in sets
         ]
-        missing = [piece for piece in pieces if not results.has(piece.key)]
-        n_left = run(missing, do, results, n_jobs=arguments.jobs, max_seconds=arguments.max_seconds)
-        report_rest(n_left, arguments.out)
-    print(report(results, rules))
+
+    print(report(resume(arguments, pieces, do), rules))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.rules", description=__doc__)
-    add_common_options(parser)
+    add_common_options(parser, parts=False)
     add = parser.add_argument
     add("--rule", default="", help=f"some of: {', '.join(RULES)}")
     add("--seeds", type=int, default=5, help="default: 5")

@@ -1,58 +1,86 @@
 """How well misplaced rows are found, and how many flags are false: `python -m benchmarks.quality.spoiled`.
 
-Planted data, the bundled digits, and every data set of CONSILIENCE_DATA (or --data) with three views or more.
+Planted data, the bundled digits, and every data set of a folder with three views or more: nothing shuffled,
+30 % of the rows of each view in turn, 10 and 30 % of the rows of all views.
+
+- *AUC*: of the score of each row of each view, misplaced or not.
+- *false flags*: how many of the rows that are flagged (at a false discovery rate of 5 %) are in their place.
+- *found*: the share of the misplaced rows that are flagged.
+- *estimated share*: of misplaced rows in the views that have any.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.quality.data import find_sets, load
-from consilience import DistanceGraphFusion, load_digits_views, make_multiview
+from consilience import DistanceGraphFusion, Views, load_digits_views, make_multiview
+from consilience.datasets import corrupt
+from consilience.datasets.spoiling import shuffle_one
 from consilience.inspection import sample_conflicts
 
-Case = tuple[list[Any], Any, int]  # views, which rows are misplaced (n, v), number of clusters
+from .data import Facts, add_common_options, chosen_sets, load
+from .results import Cells, key, resume
+from .tables import NONE, Kept, bold, by_part, mean, number, table
+
+Case = tuple[Any, NDArray[np.bool_], int]  # views, which rows are misplaced (n, v), number of clusters
+PLANTED, DIGITS = "planted", "bundled digits"
+CONDITIONS = ("nothing shuffled", "30 % in one view", "10 % in each view", "30 % in each view")
+SEEDS_PER_PIECE = 5
+RULE = "Data sets of three views or more: of two that differ, neither can be preferred."
+HEADER = ["condition", "AUC", "false flags", "found", "estimated share"]
 
 
-def main() -> None:
-    """Print a row per condition."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of .mat and .npz files; otherwise CONSILIENCE_DATA")
-    parser.add_argument("--sets", default="", help="some of the data sets, with commas between")
-    parser.add_argument("--seeds", type=int, default=20, help="of planted data (default: 20)")
-    options = parser.parse_args()
-    print("| condition | AUC | false flags | found | estimated share |\n|---|---|---|---|---|")
-    for name, cases in planted(options.seeds).items():
-        show(name, cases)
-    views, _ = load_digits_views(return_X_y=True)
-    on_set("bundled digits", list(views.values()), 10)
-    folder = options.data or os.environ.get("CONSILIENCE_DATA")
-    if folder:
-        for name, path in find_sets(Path(folder), options.sets).items():
-            data = load(path)
-            if len(data.views) >= 3:
-                on_set(name, list(data.views), data.n_clusters)
+@dataclass(frozen=True)
+class Piece:
+    """Some seeds of planted data, or a data set in one condition; without a file the bundled digits."""
+
+    name: str
+    condition: str
+    data: Facts | None = None
+    seeds: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Return the name of its result."""
+        return key("spoiled", self.name, self.condition, self.seeds)
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.condition}"
+
+    def cases(self) -> Iterator[Case]:
+        """Yield spoiled views, each with its truth."""
+        if self.name == PLANTED:
+            yield from planted()[self.condition](self.seeds)
+        elif self.data is None:
+            views = Views(load_digits_views(return_X_y=True)[0])
+            yield from on_set(views[np.random.default_rng(0).permutation(len(views))], self.condition, 10)
+        else:
+            data = load(self.data.path)
+            yield from on_set(Views(list(data.views)), self.condition, data.n_clusters)
 
 
-def planted(n_seeds: int) -> dict[str, Iterator[Case]]:
+def planted() -> dict[str, Callable[[Sequence[int]], Iterator[Case]]]:
     """Return planted data: clusters that views share and nothing else, rows drawn from other clusters."""
 
-    def draw(n: int = 1000, n_views: int = 4, n_clusters: int = 5, **options: Any) -> Iterator[Case]:
-        for seed in range(1000, 1000 + n_seeds):
-            data = make_multiview(n, n_views=n_views, n_clusters=n_clusters, random_state=seed, **options)
-            yield list(data.views.values()), data.scrambled, n_clusters
+    def draw(n: int = 1000, n_views: int = 4, n_clusters: int = 5, **options: Any) -> Any:
+        def cases(seeds: Sequence[int]) -> Iterator[Case]:
+            for seed in seeds:
+                data = make_multiview(n, n_views=n_views, n_clusters=n_clusters, random_state=seed, **options)
+                yield data.views, data.scrambled, n_clusters
+
+        return cases
 
     one = [0.3, 0.0, 0.0, 0.0]
     usual = {
-        f"planted, separation {separation}, {where}": draw(separation=separation, scrambled=scrambled)
+        f"separation {separation}, {where}": draw(separation=separation, scrambled=scrambled)
         for separation in (3.8, 4.0, 4.2)
         for where, scrambled in (
             ("10 % in each view", 0.1),
@@ -71,54 +99,95 @@ def planted(n_seeds: int) -> dict[str, Iterator[Case]]:
         "separations 6, 6, 2, 2": draw(separation=[6, 6, 2, 2], scrambled=0.1),
         "separations 2, 4, 6, 8, 30 % in the first": draw(separation=[2, 4, 6, 8], scrambled=one),
     }
-    return usual | {f"planted, {name}": cases for name, cases in other.items()}
+    return usual | other
 
 
-def on_set(name: str, views: list[Any], n_clusters: int) -> None:
-    """Print the rows of one data set: nothing shuffled, 30 % of each view in turn, 10 and 30 % of all."""
-    v = len(views)
-    show(f"{name}, nothing shuffled", [spoil(views, 0.0, [], n_clusters)])
-    show(f"{name}, 30 % in one view", [spoil(views, 0.3, [i], n_clusters) for i in range(v)])
-    for share in (0.1, 0.3):
-        show(f"{name}, {share:.0%} in each view", [spoil(views, share, range(v), n_clusters)])
+def on_set(views: Views, condition: str, n_clusters: int) -> Iterator[Case]:
+    """Yield a data set in a condition; with one view shuffled, each in turn."""
+    if condition == "30 % in one view":
+        for i in range(views.n_views):
+            spoiled, rows = shuffle_one(views, i, np.random.default_rng([77, i]), share=0.3)
+            yield spoiled, rows, n_clusters
+        return
+    named = {"10 % in each view": "shuffle-all-10", "30 % in each view": "shuffle-all-30"}
+    corrupted = corrupt(views, named.get(condition, "clean"), random_state=0)
+    yield corrupted.views, corrupted.rows, n_clusters
 
 
-def spoil(views: list[Any], share: float, which: Any, n_clusters: int) -> Case:
-    """Put some rows of some views in each other's place."""
-    n = views[0].shape[0]
-    rng, truth, spoiled = np.random.default_rng(77), np.zeros((n, len(views)), dtype=bool), list(views)
-    for i in which:
-        moved = rng.choice(n, round(share * n), replace=False)
-        order = np.arange(n)
-        order[moved] = np.roll(moved, 1)
-        spoiled[i] = views[i][order]
-        truth[moved, i] = True
-    return spoiled, truth, n_clusters
-
-
-def show(name: str, cases: Any) -> None:
-    """Print a row: means over the cases."""
-    areas, flags, false, found, real, shares = [], 0, 0, 0, 0, []
-    for views, truth, n_clusters in cases:
+def do(piece: Piece) -> Cells:
+    """Return what was found in each case of a piece."""
+    cell: dict[str, Any] = {"set": piece.name, "part": "", "condition": piece.condition}
+    cell |= {} if piece.data is None else piece.data.header
+    cell |= {name: [] for name in ("auc", "share", "flags", "false", "found", "real")}
+    for views, truth, n_clusters in piece.cases():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = DistanceGraphFusion(n_clusters=n_clusters, random_state=0, n_jobs=1).fit(views)
         conflicts = sample_conflicts(model)
+        flagged = conflicts.flagged
         if truth.any():
-            areas.append(roc_auc_score(truth.ravel(), np.nan_to_num(conflicts.scores).ravel()))
-            spoiled = truth.any(axis=0)
-            shares.append(np.nanmean(conflicts.misplaced_shares[spoiled]))
-        flags += int(conflicts.flagged.sum())
-        false += int((conflicts.flagged & ~truth).sum())
-        found += int((conflicts.flagged & truth).sum())
-        real += int(truth.sum())
-    cells = [
-        f"{np.mean(areas):.3f}" if areas else "",
+            cell["auc"].append(float(roc_auc_score(truth.ravel(), np.nan_to_num(conflicts.scores).ravel())))
+            cell["share"].append(float(np.nanmean(conflicts.misplaced_shares[truth.any(axis=0)])))
+        counts = {"flags": flagged, "false": flagged & ~truth, "found": flagged & truth, "real": truth}
+        for name, marked in counts.items():
+            cell[name].append(int(marked.sum()))
+    return {piece.key: cell}
+
+
+def figures(cells: Sequence[Kept]) -> list[str]:
+    """Return the texts of a row: means over the results, each the mean of its cases; flags are added up."""
+    auc, share = (mean(mean(cell[name]) for cell in cells) for name in ("auc", "share"))
+    found = mean(sum(cell["found"]) / sum(cell["real"]) for cell in cells if sum(cell["real"]))
+    false, flags = (sum(sum(cell[name]) for cell in cells) for name in ("false", "flags"))
+    return [
+        number(auc, 3),
         f"{false} of {flags} ({false / flags:.1%})" if flags else "none",
-        f"{found / real:.0%}" if real else "",
-        f"{np.mean(shares):.2f}" if shares else "",
+        NONE if found is None else f"{found:.0%}",
+        number(share, 2),
     ]
-    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def report(cells: Cells) -> str:
+    """Return the tables: planted data, then data sets, and after each part a row for each condition."""
+    by_name: dict[str, dict[str, list[Kept]]] = {}
+    for cell in cells.values():
+        by_name.setdefault(cell["set"], {}).setdefault(cell["condition"], []).append(cell)
+    parts = []
+    if PLANTED in by_name:
+        rows: list[Any] = [[name, *figures(chosen)] for name, chosen in by_name[PLANTED].items()]
+        parts += ["## Planted data", table(HEADER, rows)]
+    rows = [[f"{DIGITS}, {name}", *figures(chosen)] for name, chosen in by_name.get(DIGITS, {}).items()]
+    for part, chosen in by_part(cells.values()).items():
+        for name in dict.fromkeys(cell["set"] for cell in chosen):
+            rows += [[f"{name}, {where}", *figures(found)] for where, found in by_name[name].items()]
+        for where in CONDITIONS:
+            found = [cell for cell in chosen if cell["condition"] == where]
+            if found:
+                rows.append(bold([f"{len(found)} {part} sets, {where}", *figures(found)]))
+    if rows and set(by_name) - {PLANTED}:
+        parts += ["## Data sets", RULE, table(HEADER, rows)]
+    return "\n\n".join(parts) or "Nothing has been measured."
+
+
+def main(given: list[str] | None = None) -> None:
+    """Do what is missing, and print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.spoiled", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add_common_options(parser)
+    parser.add_argument("--seeds", type=int, default=20, help="of planted data; 0: none (default: 20)")
+    arguments = parser.parse_args(given)
+
+    def pieces() -> Iterator[Piece]:
+        sets = [data for data in chosen_sets(arguments) if data.n_views >= 3]
+        for data in sets:
+            yield from (Piece(data.name, where, data) for where in CONDITIONS)
+        yield from (Piece(DIGITS, where) for where in CONDITIONS)
+        seeds = range(1000, 1000 + arguments.seeds)
+        for first in range(0, arguments.seeds, SEEDS_PER_PIECE):
+            few = tuple(seeds[first : first + SEEDS_PER_PIECE])
+            yield from (Piece(PLANTED, name, seeds=few) for name in planted())
+
+    print(report(resume(arguments, pieces, do).cells))
 
 
 if __name__ == "__main__":

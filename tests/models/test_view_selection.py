@@ -99,7 +99,7 @@ def test_weights_by_agreement_cannot_keep_all_views(made):
 
 @pytest.mark.parametrize("name", systems())
 def test_other_words_are_an_error(name, made):
-    with pytest.raises(ValueError, match="Unknown view_selection .some.; known"):
+    with pytest.raises(ValueError, match=r"Unknown view_selection .some.; known"):
         systems()[name](n_clusters=C, view_selection="some").fit(made.views)
 
 
