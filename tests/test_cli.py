@@ -403,9 +403,24 @@ def test_every_command_line_shown_runs(here, line):
     cells = np.empty((1, 2), dtype=object)
     cells[0, :] = list(made.views.values())
     io.savemat("UCI_Digits.mat", {"fea": cells, "gt": made.y[:, None] + 1})
+    Path("DATA").mkdir()
+    np.savez("DATA/small.npz", **made.views, y=made.y)
+    write_method("mymethod.py")
+    Path("mypackage").mkdir()
+    write_method("mypackage/mymodule.py")
     if ".h5" in line:
         write_cells(made, ids)
     assert run(*shlex.split(line)[1:]) == 0
+
+
+def write_method(path):
+    """Write a system as the documentation has it."""
+    Path(path).write_text(
+        "class MyMethod:\n"
+        "    def __init__(self, n_clusters):\n        self.n_clusters = n_clusters\n"
+        "    def fit_predict(self, views):\n"
+        "        return [i % self.n_clusters for i in range(len(views[0]))]\n"
+    )
 
 
 def write_cells(made, ids):

@@ -241,15 +241,12 @@ def _add_compare(commands: Any) -> None:
     compare = commands.add_parser(
         "compare",
         help="compare systems on your files, or on a folder of data sets",
-        description="Run systems on the same data by the same rules: scores if labels are known, agreement, "
-        "stability, time; on a folder of data sets also ranks, tests and intervals. All systems get the same "
-        "preparation, and rows a random order. A system that fails is an empty cell with its reason. Stopped "
-        "or killed, the same command goes on where it was.",
-        epilog="examples: consilience compare rna.csv protein.csv --clusters 4 --systems average,sgf,dgf; "
-        "consilience compare DIR --systems dgf,average,mypackage.module:MySystem",
+        description="Run systems on the same data by the same rules. Stopped, the same command goes on.",
+        epilog="example: consilience compare DIR --systems average,dgf,mymodule:MyMethod",
     )
     _add_input(compare, required=False)
-    add = compare.add_argument
+    # All of them would not fit on a screen; the guide to the command has the rest.
+    add, less_used = compare.add_argument, argparse.SUPPRESS
     add("--sets", metavar="S[,S...]", help="some of the data sets of a folder")
     add(
         "--systems",
@@ -261,26 +258,17 @@ def _add_compare(commands: Any) -> None:
         "--preparation",
         choices=["equal", "own", "none"],
         default="equal",
-        help="metric, scaling and views left out: by one rule for all (equal, default), each its own, none",
+        metavar="HOW",
+        help="equal for all systems (default), own, or none",
     )
-    add("--corruptions", metavar="C[,C...]", help="also on spoiled data, such as noise-2:1, or all")
-    add("--corrupted-systems", metavar="S[,S...]", help="those run on spoiled data (default: all)")
+    add("--corruptions", metavar="C", help="spoil the data, such as noise-2:1,copies, or all")
+    add("--corrupted-systems", metavar="S[,S...]", help=less_used)
     add("--seeds", type=int, metavar="N", help="fits on all samples (default: 3 with labels, else 1)")
-    add("--corrupted-seeds", type=int, metavar="N", help="fits on spoiled data (default: as many)")
-    add(
-        "--resamples",
-        type=int,
-        metavar="R",
-        help="fits for stability (default: 5 for one data set, 0 for a folder)",
-    )
+    add("--corrupted-seeds", type=int, metavar="N", help=less_used)
+    add("--resamples", type=int, metavar="R", help="fits for stability (default: 5; of a folder 0)")
     add("--reference", metavar="S", help="whom the others are compared with (default: average)")
-    add(
-        "--score",
-        choices=["NMI", "ACC", "ARI", "purity"],
-        default="NMI",
-        help="of the tables shown (default: NMI)",
-    )
-    add("--keep-row-order", action="store_true", help="do not shuffle rows first")
+    add("--score", choices=["NMI", "ACC", "ARI", "purity"], default="NMI", help=less_used)
+    add("--keep-row-order", action="store_true", help=less_used)
     add("--max-seconds", type=float, metavar="T", help="stop a fit after so long")
     add("--jobs", type=int, metavar="J", help="processes (default: one per core; 0: this one)")
     _add_output(compare, "consilience-comparison")

@@ -41,7 +41,7 @@ def test_what_needs_less_runs(command, files, capsys):
 
 
 def test_a_comparison_says_which_system_needs_too_much(files, capsys):
-    options = ["--systems", "coreg,snf,sgf", "--resamples", "0", "--max-memory", "100kB"]
+    options = ["--systems", "coreg,snf,sgf", "--resamples", "0", "--max-memory", "100kB", "--jobs", "0"]
     assert main(["compare", *files, "--clusters", "3", *options]) == 0
     said = capsys.readouterr()
     assert "SNF" in said.out and "more than the limit of 97.7 KiB" in said.out + said.err

@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the files, run the systems, write the results and show them."""
     for option, least in (("seeds", 1), ("resamples", 0), ("corrupted_seeds", 1), ("jobs", 0)):
         check_at_least(f"--{option.replace('_', '-')}", getattr(arguments, option), least)
+    limits(arguments)
     prepare_out(arguments.out, arguments.force)
     sys.path.insert(0, str(Path.cwd()))  # where a module of the user's may be
     folders = [path for path in arguments.files if path.is_dir() and path.suffix != ".zarr"]
@@ -72,9 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         metric=common_parameters(arguments)["metric"],
         n_neighbors=common_parameters(arguments)["n_neighbors"],
         shuffle=not arguments.keep_row_order,
-        n_jobs=None if arguments.jobs == 0 else arguments.jobs or cpu_count(),
-        max_seconds=arguments.max_seconds,
-        max_memory=arguments.max_memory,
+        **limits(arguments),
         out=arguments.out,
         watch=lambda step: (
             display.draw(step.share, short(str(step), 140)) if display.in_place or step.ended else None
@@ -85,13 +84,29 @@ def run(arguments: argparse.Namespace) -> int:
     return finish(arguments, found, data)
 
 
+def limits(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the number of processes, and what stops them; without any, memory is only estimated."""
+    if arguments.jobs == 0:
+        if arguments.max_seconds is not None:
+            raise ValueError("--max-seconds stops a process of its own; it needs --jobs 1 or more.")
+        return {"n_jobs": None}
+    return {
+        "n_jobs": arguments.jobs or cpu_count(),
+        "max_seconds": arguments.max_seconds,
+        "max_memory": arguments.max_memory,
+    }
+
+
 def finish(arguments: argparse.Namespace, found: Comparison, data: Any) -> int:
     """Write and show what was found, and say how it ended."""
     done = [one for one in found.outcomes.values() if one.status == OK]
     if not done and not found.having(FAILED):
         raise KeyboardInterrupt("stopped before any system was done; the same command goes on")
     several = len(found.sets) > 1 or len(found.conditions) > 1
-    known = {} if several else {"truth": data.labels, "sample_ids": data.views.sample_ids}
+    known = {}
+    if not several and not found.sets[0].reason:
+        only = (data[0] if isinstance(data, list) else data).load()
+        known = {"truth": only.labels, "sample_ids": only.views.sample_ids}
     write_comparison(found, arguments.out, force=True, reference=arguments.reference, **known)
     if several:
         blocks = overviews(found, arguments.reference, arguments.score)
