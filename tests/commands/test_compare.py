@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.comparison.misbehaving import CALLS, Counting
 
 from consilience import DistanceGraphFusion, Views, make_multiview
 from consilience.cli import main
@@ -193,7 +194,7 @@ def test_all_systems_see_the_same_seeds_and_subsets(sample, use):
     def watching(name):
         class Watching(Fake):
             def find(self, views):
-                ids = tuple(views.sample_ids.tolist())
+                ids = tuple(views.arrays[0][:, 0].tolist())
                 seen.setdefault(name, []).append((self.parameters["random_state"], ids))
                 return super().find(views)
 
@@ -259,11 +260,11 @@ def test_failing_with_one_seed_is_failing(sample, use):
 
 
 def test_resamples_that_fail_are_named_and_the_rest_counts(sample, use, capsys):
-    order = DataSet("data", sample.views, sample.y).shuffled()[1]
-    second = [f"p{i}" for i in order[draw_subsets(N, 5, seed=0)[1]]]
+    shuffled = DataSet("data", sample.views, sample.y).shuffled()[0].views
+    second = shuffled.arrays[0][draw_subsets(N, 5, seed=0)[1], 0]
 
     def once(views, parameters):
-        return views.sample_ids.tolist() == second
+        return len(views) == len(second) and np.allclose(views.arrays[0][:, 0], second)
 
     use(A=raising(ValueError("Odd subset."), once), B=raising(OSError("gone"), lambda v, p: len(v) < N))
     assert run(*VIEWS) == 0
@@ -481,20 +482,17 @@ def test_labels_of_the_wrong_length(here, use, capsys):
 
 
 def test_the_same_command_goes_on_and_force_begins_anew(sample, use):
-    made = []
-
-    class Counting(Fake):
-        def find(self, views):
-            made.append(len(views))
-            return super().find(views)
-
     use(A=Counting)
+    made = CALLS
+    made.clear()
     assert run(*VIEWS) == 0
     n_first, first = len(made), Path("r/comparison.csv").read_text()
     assert run(*VIEWS) == 0
     assert len(made) == n_first and Path("r/comparison.csv").read_text() == first
     assert run(*VIEWS, "--resamples", 6) == 0
     assert made[n_first:] == [48]  # the one that was not there
+    assert run(*VIEWS, "--force", "--metric", "euclidian") == 2
+    assert run(*VIEWS) == 0 and len(made) == n_first + 1  # what was there is still there
     assert run(*VIEWS, "--force") == 0
     assert len(made) == 2 * n_first + 1
 

@@ -243,6 +243,48 @@ def test_what_is_learned_once_is_what_each_seed_finds(system, made):
     assert found.outcome("it").scores[1] == alone.outcome("it").scores[0]
 
 
+def test_a_system_that_writes_into_its_data_harms_nobody(made):
+    views = {name: array.copy() for name, array in made.views.items()}
+    for preparation in ("equal", "none"):
+        for shuffle in (True, False):
+            given = {"labels": made.y, "seeds": 2, "preparation": preparation, "shuffle": shuffle}
+            found = compare(
+                views, {"bad": misbehaving.Writing, "next": Cutting, "Average": AverageGraph}, **given
+            )
+            alone = compare(views, {"next": Cutting, "Average": AverageGraph}, **given)
+            for name in ("next", "Average"):
+                assert found.outcome(name).scores == alone.outcome(name).scores
+    for name, array in made.views.items():
+        np.testing.assert_array_equal(views[name], array)
+
+
+def test_the_global_generator_begins_anew_for_every_fit(made):
+    given = {"labels": made.y, "seeds": 2}
+    alone = compare(made.views, {"it": misbehaving.Drawing}, **given)
+    beside = compare(made.views, {"other": misbehaving.Drawing, "it": misbehaving.Drawing}, **given)
+    assert alone.outcome("it").scores == beside.outcome("it").scores
+    assert alone.outcome("it").scores[0] != alone.outcome("it").scores[1]
+
+
+def test_ids_do_not_bring_the_rows_back_into_their_order(made):
+    order = np.argsort(made.y, kind="stable")
+    ids = [f"{made.y[i]}-{i:03d}" for i in order]  # by class
+    views = Views([array[order] for array in made.views.values()], sample_ids=ids)
+    with_ids = compare(views, "average", labels=made.y[order], seeds=2)
+    without = compare(Views(list(views.arrays)), "average", labels=made.y[order], seeds=2)
+    assert with_ids.outcome("Average").scores == without.outcome("Average").scores
+
+
+def test_a_subclass_is_not_its_base(made):
+    class Random(RMSC):
+        def fit(self, X, y=None):
+            self.labels_ = np.random.RandomState(self.random_state).randint(3, size=N)
+            return self
+
+    found = compare(made.views, {"it": Random}, labels=made.y, seeds=3)
+    assert max(score["NMI"] for score in found.outcome("it").scores) < 0.2
+
+
 # Data sets
 
 
@@ -385,6 +427,18 @@ def test_what_hangs_or_takes_too_much_is_stopped_and_the_rest_goes_on(stopped):
 
 
 @pytest.mark.long
+def test_one_that_cannot_be_sent_is_a_cell(made):
+    import threading
+
+    class Locked(Cutting):
+        lock = threading.Lock()
+
+    found = compare(made.views, [{"it": Locked()}, "average"], labels=made.y, seeds=1, n_jobs=1)
+    assert "cannot be sent to another process" in found.outcome("it").reason
+    assert found.outcome("Average").status == "ok"
+
+
+@pytest.mark.long
 def test_processes_find_what_this_one_finds(stopped, made):
     here = compare(made.views, "average", labels=made.y, seeds=2)
     assert here.outcome("Average").scores == stopped.outcome("Average").scores
@@ -478,6 +532,74 @@ def test_results_of_other_code_data_or_rules_are_not_used(made, tmp_path):
     assert n_made(made.views, "average", seeds=2) == 1  # the second seed
 
 
+def test_what_a_result_depends_on_is_in_its_key(made, tmp_path):
+    def n_made(system, **options):
+        steps = []
+        compare(
+            made.views, {"it": system}, labels=made.y, seeds=1, out=tmp_path, watch=steps.append, **options
+        )
+        return steps[-1].total if steps else 0
+
+    def captured(value):
+        return lambda views: np.arange(len(views[0])) % value
+
+    assert [n_made(captured(value)) for value in (2, 3, 2)] == [1, 1, 0]
+
+    class WithArray(Cutting):
+        def __init__(self, weights=None, n_clusters=2):
+            self.weights, self.n_clusters = weights, n_clusters
+
+    first, second = np.zeros(3000), np.zeros(3000)
+    second[1500] = 1.0
+    assert [n_made(WithArray(weights)) for weights in (first, second, first)] == [1, 1, 0]
+    assert n_made(AverageGraph) == 1
+    metrics = [lambda a, b: float(abs(a - b).sum()), lambda a, b: float(((a - b) ** 2).sum())]
+    assert [n_made(AverageGraph, metric=metric) for metric in metrics] == [1, 1]
+
+
+def test_failures_that_may_be_gone_are_tried_again(made, tmp_path):
+    flag = tmp_path / "installed"
+
+    def needs_a_file(views, n_clusters):
+        if not flag.exists():
+            raise ImportError("nothing there yet")
+        return cut(views, n_clusters)
+
+    given = {"labels": made.y, "seeds": 1, "out": tmp_path / "out"}
+    assert compare(made.views, needs_a_file, **given).outcome("needs_a_file").status == "failed"
+    flag.touch()
+    assert compare(made.views, needs_a_file, **given).outcome("needs_a_file").status == "ok"
+
+
+def test_other_seeds_in_the_same_folder_have_labels_and_resamples(made, tmp_path):
+    given = {"labels": made.y, "out": tmp_path, "n_resamples": 2}
+    compare(made.views, "average", seeds=3, **given)
+    one = compare(made.views, "average", seeds=[1, 2], **given).outcome("Average")
+    assert one.labels is not None and len(one.stability) == 2 and one.parameters
+
+
+def test_a_file_that_changes_meanwhile_is_noticed(folder):
+    def replacing(views, n_clusters):
+        other = make_multiview(70, n_views=2, n_clusters=3, separation=2.0, random_state=9)
+        np.savez(folder / "validation" / "set2.npz", **other.views, y=other.y)
+        return cut(views, n_clusters)
+
+    found = compare([folder / "set0.npz", folder / "validation" / "set2.npz"], replacing, seeds=1)
+    assert "has changed since the comparison began" in found.outcome("replacing", "set2").reason
+
+
+def test_interrupted_systems_are_in_no_table(made, tmp_path):
+    def interrupting(views, random_state):
+        if random_state == 1:
+            raise KeyboardInterrupt
+        return cut(views, C)
+
+    sets = [DataSet(f"set{i}", made.views, made.y) for i in range(2)]
+    found = compare(sets, ["average", interrupting], seeds=2)
+    assert np.isnan(found.score_table().means[0, 1])
+    assert "stopped before its end" in (found.write(tmp_path / "r") / "report.html").read_text()
+
+
 def test_two_comparisons_do_not_share_a_folder(made, tmp_path):
     def nested(views, n_clusters):
         with pytest.raises(ValueError, match=r"Another process is writing into .*; name another folder"):
@@ -518,10 +640,16 @@ def test_one_clock_that_only_goes_forward(made):
 def test_a_store_keeps_records_and_labels(tmp_path):
     store = Store(tmp_path / "new")
     assert store.get("a") is None
-    store.put("a", {"status": "ok", "labels": np.array([0, 1, 1])})
+    store.put("a", {"status": "ok", "scores": None, "labels": np.array([0, 1, 1])})
     store.close()
+    path = tmp_path / "new" / FILE
+    path.write_text(
+        path.read_text() + '[[1], 2]\n["b", {"status": "ok"}]\n["c", {"status": "ok", "scores": 1, "la\n'
+    )
     again = Store(tmp_path / "new")
     np.testing.assert_array_equal(again.get("a")["labels"], [0, 1, 1])
+    assert list(again.records) == ["a"]  # damaged lines are not read
+    assert not Store(tmp_path / "new", resume=False).records
     assert key_of(1, "a") == key_of(1, "a") != key_of("a", 1)
 
 
@@ -551,6 +679,10 @@ def test_scores_as_a_table_and_as_rows(made):
         ({"max_memory": "lots"}, "max_memory must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"n_corrupted_seeds": 0}, "n_corrupted_seeds must be"),
+        ({"seeds": [1, 1]}, "names a seed twice"),
+        ({"strict": True, "max_seconds": 3}, "no limit can be held"),
+        ({"families": {"typo": "x"}}, "families names 'typo'"),
+        ({"corrupted_systems": {"Average": Cutting}}, "give that of corrupted_systems another name"),
     ],
 )
 def test_wrong_arguments_are_errors_at_once(wrong, made):

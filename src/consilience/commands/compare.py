@@ -20,7 +20,6 @@ from ..comparison.fitting import CLEAN
 from ..comparison.outcome import FAILED, NOT_RUN, OK
 from ..comparison.overview import Overview, corruption_table, failures
 from ..comparison.result import Comparison
-from ..comparison.store import FILE
 from ..comparison.summary import PREPARED, cells, legend, notes, summarize
 from ..datasets import corruptions
 from ..engines import get_engine
@@ -75,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         shuffle=not arguments.keep_row_order,
         **limits(arguments),
         out=arguments.out,
+        resume=not arguments.force,
         watch=lambda step: (
             display.draw(step.share, short(str(step), 140)) if display.in_place or step.ended else None
         ),
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def limits(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the number of processes, and what stops them; without any, memory is only estimated."""
-    if arguments.jobs == 0:
+    if arguments.jobs == 0 or arguments.debug:
         if arguments.max_seconds is not None:
             raise ValueError("--max-seconds stops a process of its own; it needs --jobs 1 or more.")
         return {"n_jobs": None}
@@ -128,7 +128,7 @@ def finish(arguments: argparse.Namespace, found: Comparison, data: Any) -> int:
 
 
 def prepare_out(out: Path, force: bool) -> None:
-    """Check the folder of the results; with --force, begin anew."""
+    """Check the folder of the results."""
     try:
         check_folder(out, force)
     except ValueError as error:
@@ -136,8 +136,6 @@ def prepare_out(out: Path, force: bool) -> None:
             str(error).replace("use force", "pass --force").replace("name a folder", "name one with --out")
         )
         raise ValueError(advice) from None
-    if force and (out / FILE).exists():
-        (out / FILE).unlink()
 
 
 def many_sets(arguments: argparse.Namespace) -> list[Any]:

@@ -16,9 +16,10 @@ import copy
 import hashlib
 import importlib
 import inspect
+import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 
 from ..models import MultiviewClusterer, systems
 from ..views import Views
+
+try:
+    import cloudpickle
+except ImportError:  # joblib, which scikit-learn needs, used to bring its own
+    from joblib.externals import cloudpickle
 
 GROUP = "consilience.systems"  # of entry points
 TAKES = ("views", "arrays", "features")
@@ -64,13 +70,14 @@ class Contender:
         kind = self.system if _is_kind(self.system) else type(self.system)
         return str(getattr(kind, "__qualname__", kind))
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """What its results depend on, as far as it is known: code and settings."""
         kind = self.system if _is_kind(self.system) else type(self.system)
         settings = "" if _is_kind(self.system) else repr(sorted(_parameters_of(self.system).items()))
         where = f"{getattr(kind, '__module__', '')}:{self.class_name}"
-        return f"{self.name} {where} {settings} {_source_digest(kind)} {self.takes}"
+        code = f"{_source_digest(kind)} {content_digest(self.system)}"
+        return f"{self.name} {where} {settings} {code} {self.takes}"
 
     def make(self, parameters: Mapping[str, Any]) -> Any:
         """Return a new estimator with those of the parameters that it takes; a function stays as it is."""
@@ -86,6 +93,23 @@ class Contender:
         if not inspect.isclass(self.system):
             return self.system
         return self.system(**accepted(self.system, parameters))
+
+
+def pickled(thing: Any) -> bytes:
+    """Return something as bytes for another process: also classes and functions of a notebook."""
+    found: bytes = cloudpickle.dumps(thing)
+    return found
+
+
+def content_digest(thing: Any) -> str:
+    """Return a hash of code that is in no file, of what it has captured, and of settings.
+
+    What cannot be written down gets a new one each time, so that no result of it is taken for another's.
+    """
+    try:
+        return hashlib.sha256(pickled(thing)).hexdigest()[:16]
+    except Exception:  # whatever an object does when it is written down
+        return secrets.token_hex(8)
 
 
 def _is_kind(system: Any) -> bool:
@@ -111,9 +135,9 @@ def accepted(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dic
         known = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C: it must take what it is given
         return dict(parameters)
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known):
-        return dict(parameters)
     names = {one.name for one in known if one.kind is not inspect.Parameter.POSITIONAL_ONLY}
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known):
+        names |= {"n_clusters", "random_state"}  # the usual ones; whoever takes others names them
     return {name: value for name, value in parameters.items() if name in names}
 
 
@@ -280,10 +304,13 @@ def labels_of(one: Contender, model: Any, views: Views, given: Mapping[str, Any]
     """
     n_samples = (views if isinstance(views, Views) else views.views).n_samples
     data: Any = views
+    # A copy for each: a system may write into what it is given.
     if one.takes == "arrays":
         data = as_arrays(views)
     elif one.takes == "features":
         data = side_by_side(views)
+    elif one.takes == "views":
+        data = views[np.arange(n_samples)]
     if not hasattr(model, "fit") and not hasattr(model, "fit_predict"):
         found = model(data, **accepted(model, given))
     elif one.takes != "ours" and hasattr(model, "fit_predict"):
@@ -322,8 +349,9 @@ def checked_labels(found: Any, n_samples: int) -> NDArray[np.intp]:
 
 
 def as_arrays(views: Views) -> list[Any]:
-    """Return a list of the views' arrays; rows of NaN for samples that a view has not seen."""
+    """Return a list of copies of the views' arrays; rows of NaN for samples that a view has not seen."""
     arrays = []
+    _check_numbers(views)
     for i, array in enumerate(views.arrays):
         seen = views.seen(i)
         if seen is not None:
@@ -332,8 +360,18 @@ def as_arrays(views: Views) -> list[Any]:
                     f"View {views.names[i]!r} is sparse and misses samples: a list cannot say so."
                 )
             array = np.where(seen[:, None], array, np.nan)
-        arrays.append(array)
+        arrays.append(array.copy())
     return arrays
+
+
+def _check_numbers(views: Views) -> None:
+    """Raise a ValueError if a view has columns of categories, whose codes are no numbers."""
+    for name, encoding in zip(views.names, views.encodings, strict=True):
+        if encoding is not None:
+            raise ValueError(
+                f"View {name!r} has columns of categories, which an array of numbers cannot show; a system "
+                "with takes = 'views' sees them."
+            )
 
 
 def side_by_side(views: Views) -> Any:
@@ -341,6 +379,7 @@ def side_by_side(views: Views) -> Any:
 
     So views count alike, however many features they have.
     """
+    _check_numbers(views)
     for i, name in enumerate(views.names):
         seen = views.seen(i)
         if seen is not None:
@@ -354,7 +393,7 @@ def side_by_side(views: Views) -> Any:
             spread = float(array.multiply(array).sum()) / array.shape[0] - float((mean**2).sum())
         else:
             spread = float(np.var(array, axis=0, dtype=np.float64).sum())
-        scaled.append(array / np.sqrt(spread) if spread > 0 else array)
+        scaled.append(array / np.sqrt(spread) if spread > 0 else array.copy())
     if any(sparse.issparse(array) for array in scaled):
         return sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(array) for array in scaled]))
     return np.hstack(scaled)
@@ -385,7 +424,6 @@ def _source_digest(kind: Any) -> str:
     return "".join(sorted(_file_digest(file) for file in files if file))
 
 
-@lru_cache(maxsize=256)
 def _file_digest(file: str) -> str:
     try:
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]

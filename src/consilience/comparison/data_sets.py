@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -85,12 +86,16 @@ class DataSet:
         """Return the same with the rows in a random order, always the same one, and that order."""
         order = np.random.default_rng(ROW_ORDER_SEED).permutation(self.views.n_samples).astype(np.intp)
         labels = None if self.labels is None else np.asarray(self.labels)[order]
-        return replace(self, views=self.views[order], labels=labels), order
+        # Without ids: by these, some models would bring the rows back into an order that may tell something.
+        views = copy(self.views[order])
+        views.sample_ids = None
+        return replace(self, views=views, labels=labels), order
 
     def fingerprint(self) -> str:
         """Return a hash of the views and the labels."""
         labels = "" if self.labels is None else repr(np.asarray(self.labels).tolist())
-        parts = f"{self.views.fingerprint()} {labels} {self.n_clusters}"
+        ids = "" if self.views.sample_ids is None else repr(self.views.sample_ids.tolist())
+        parts = f"{self.views.fingerprint()} {labels} {ids} {self.n_clusters}"
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
@@ -206,6 +211,8 @@ def find_sets(
     >>> [one.name for one in find_sets({"a": np.eye(4), "b": np.eye(4)}, n_clusters=2)]
     ['data']
     """
+    if isinstance(data, Iterator):
+        data = list(data)
     if labels is not None and _are_sets(data):
         raise ValueError("labels go with views in memory; data sets and files have labels of their own.")
     if not _are_sets(data):
@@ -215,6 +222,9 @@ def find_sets(
     if not found:
         raise ValueError(f"No data set was given; a set is a file that ends in {', '.join(ENDINGS)}.")
     families = {} if families is None else families
+    for name in families:
+        if name not in {one.name for one in found}:
+            raise ValueError(f"families names {name!r}, which is no data set of this comparison.")
     found = [replace(one, family=families.get(one.name, one.family)) for one in found]
     names = [one.name for one in found]
     twice = {name for name in names if names.count(name) > 1}

@@ -7,10 +7,11 @@ when it has ended, so that whoever waits can stop what takes too long, and keep 
 from __future__ import annotations
 
 import json
+import random
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,10 @@ class Rules:
             return {**given, "seed": seed, "n_jobs": self.n_threads}
         given["n_jobs"] = self.n_threads
         if self.preparation == "equal":
-            given.update(scale="auto", view_selection="agreement", metric=self.metric)
+            # A system that is told which view to take has none to leave out.
+            chosen = getattr(contender.system, "view", "best") != "best"
+            selection = "all" if chosen else "agreement"
+            given.update(scale="auto", view_selection=selection, metric=self.metric)
         elif self.preparation == "none":
             given.update(scale="none", view_selection="all", metric=self.metric)
             weights = getattr(contender.system, "view_weights", None)
@@ -178,10 +182,19 @@ class Fitter:
         The systems.
     rules : Rules
         What is the same for all.
+    fingerprints : sequence of str, default=()
+        What the data sets are known by: a file that has changed since is refused.
     """
 
-    def __init__(self, sets: Sequence[Source], contenders: Sequence[Contender], rules: Rules) -> None:
+    def __init__(
+        self,
+        sets: Sequence[Source],
+        contenders: Sequence[Contender],
+        rules: Rules,
+        fingerprints: Sequence[str] = (),
+    ) -> None:
         self.sets, self.contenders, self.rules = sets, contenders, rules
+        self.fingerprints = fingerprints
         self._loaded: tuple[int, Any] | None = None
         self._given: tuple[Any, _Given] | None = None
         self._shared: dict[str, Any] = {}
@@ -197,39 +210,56 @@ class Fitter:
             for i, task in enumerate(piece.tasks):
                 yield Event(task)
                 try:
-                    record = self._fit(piece, contender, task, state)
+                    ready = self._prepare(piece, contender, task, state)
+                    yield Event(task)  # the clock of the fit begins here: what came before is not its own
+                    with _own_random_state(self._seed(task)):
+                        record = self._fit(piece, contender, task, state, *ready)
                 except (Exception, SystemExit) as error:
                     if self.rules.strict:
                         raise
                     reason = describe(error)
+                    again = isinstance(error, MemoryError | ImportError | OSError)
                     if task.kind == "resample":
-                        yield Event(task, failure(reason))
+                        yield Event(task, failure(reason, again=again))
                         continue
                     # The other seeds would fail as well, or could not be compared with anybody's.
                     told = f"With seed {task.number}: {reason}" if i else reason
                     for each in piece.tasks[i:]:
-                        yield Event(each, failure(told))
+                        yield Event(each, failure(told, again=again))
                     return
                 else:
                     yield Event(task, record)
 
-    def _fit(self, piece: Piece, contender: Contender, task: Task, state: _State) -> dict[str, Any]:
-        given = self._data(piece, task)
+    def _seed(self, task: Task) -> int:
+        return task.number if task.kind == "seed" else self.rules.first_seed
+
+    def _prepare(self, piece: Piece, contender: Contender, task: Task, state: _State) -> tuple[_Given, Any]:
+        """Return the data of a fit, and the views as the system takes them; compile what it will run."""
+        given, rules = self._data(piece, task), self.rules
         if task.kind == "resample":
-            return self._fit_resample(given, contender, task, state)
-        rules, is_first = self.rules, not state.n_fits
-        parameters = rules.parameters_of(contender, given.n_clusters, task.number)
-        timed = is_first and task.number == rules.first_seed
+            rows = draw_subsets(given.views.n_samples, rules.n_resamples, rules.first_seed)[task.number]
+            part = given.views[rows]
+            ours = contender.takes == "ours"
+            return given, part if ours else self._prepared(part, given.n_clusters)
+        timed = self._is_timed(task, state)
         views = self._views_for(contender, given, timed)
         if timed:
-            self._warm_up(contender, given, parameters)
-        before, texts = _reset_peak(), []
+            self._warm_up(contender, given, rules.parameters_of(contender, given.n_clusters, task.number))
+        return given, views
+
+    def _is_timed(self, task: Task, state: _State) -> bool:
+        return not state.n_fits and task.number == self.rules.first_seed
+
+    def _fit(
+        self, piece: Piece, contender: Contender, task: Task, state: _State, given: _Given, views: Any
+    ) -> dict[str, Any]:
+        parameters = self.rules.parameters_of(contender, given.n_clusters, self._seed(task))
+        if task.kind == "resample":
+            return self._fit_resample(given, contender, task, state, views, parameters)
+        timed, before = self._is_timed(task, state), _reset_peak()
         began = time.perf_counter()
-        try:
-            with collected_warnings() as texts:
-                labels = state.labels_with(contender, task.number, views, parameters, piece.condition)
-        finally:
-            state.texts = texts
+        with collected_warnings() as texts:
+            labels = state.labels_with(contender, task.number, views, parameters, piece.condition)
         seconds = time.perf_counter() - began
         record: dict[str, Any] = {
             "status": "ok",
@@ -240,21 +270,28 @@ class Fitter:
         }
         if timed:
             record |= {"seconds": seconds, "megabytes": _peak_since(before)}
-        if task.number == rules.first_seed and piece.condition == CLEAN:
+        if piece.condition == CLEAN:
             kept = np.full(len(given.places), -1, dtype=np.intp)
             kept[given.places] = labels
-            state.found = kept
             record |= {"labels": kept, "parameters": state.parameters}
+            if task.number == self.rules.first_seed:
+                state.found = kept
         return record
 
-    def _fit_resample(self, given: _Given, contender: Contender, task: Task, state: _State) -> dict[str, Any]:
-        assert state.found is not None
+    def _fit_resample(
+        self,
+        given: _Given,
+        contender: Contender,
+        task: Task,
+        state: _State,
+        views: Any,
+        parameters: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        if state.found is None:
+            raise ValueError("There are no labels of all samples to compare with.")
         rules, n = self.rules, given.views.n_samples
         rows = draw_subsets(n, rules.n_resamples, rules.first_seed)[task.number]
-        parameters = rules.parameters_of(contender, given.n_clusters, rules.first_seed)
-        part = given.views[rows]
         with collected_warnings() as texts:
-            views = self._prepared(part, given.n_clusters) if contender.takes != "ours" else part
             labels = labels_of(contender, contender.make(parameters), views, parameters)
         return {
             "status": "ok",
@@ -274,6 +311,8 @@ class Fitter:
     def _make_data(self, piece: Piece, draw: int) -> _Given:
         if self._loaded is None or self._loaded[0] != piece.data:
             data: Any = self.sets[piece.data].load()
+            if self.fingerprints and data.fingerprint() != self.fingerprints[piece.data]:
+                raise OSError(f"Data set {data.name!r} has changed since the comparison began.")
             # Of matrices between samples, rows and columns are taken together.
             data = replace(data, views=views_for(self.rules.metric, data.views))
             order = np.arange(data.views.n_samples)
@@ -331,14 +370,13 @@ class _State:
         self.n_fits = 0
         self.model: Any = None
         self.parameters: dict[str, Any] = {}
-        self.texts: list[str] = []
 
     def labels_with(
         self, contender: Contender, seed: int, views: Any, parameters: Mapping[str, Any], condition: str
     ) -> Labels:
         """Return the labels that a seed gives; what does not depend on the seed is learned once."""
         self.n_fits += 1
-        if isinstance(self.model, LEARN_ONCE) and condition == CLEAN:
+        if type(self.model) in LEARN_ONCE and condition == CLEAN:
             return relabel(self.model, seed)
         self.model = contender.make(parameters)
         if hasattr(self.model, "get_params"):
@@ -347,9 +385,22 @@ class _State:
         return labels_of(contender, self.model, views, parameters)
 
 
-def failure(reason: str) -> dict[str, Any]:
-    """Return the record of a fit that failed."""
-    return {"status": "failed", "reason": reason}
+def failure(reason: str, *, again: bool = False) -> dict[str, Any]:
+    """Return the record of a fit that failed; `again`: for a reason that may be gone the next time."""
+    return {"status": "failed", "reason": reason, "again": again}
+
+
+@contextmanager
+def _own_random_state(seed: int) -> Iterator[None]:
+    """Begin with this seed for whoever draws from the global generators, and put these back afterwards."""
+    before, others = np.random.get_state(), random.getstate()  # noqa: NPY002 - systems of others use it
+    np.random.set_state(np.random.RandomState(seed).get_state())  # noqa: NPY002 - systems of others use it
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002 - systems of others use it
+        random.setstate(others)
 
 
 def describe(error: BaseException) -> str:
@@ -360,7 +411,11 @@ def describe(error: BaseException) -> str:
     >>> describe(ValueError("Too few samples.")), describe(RecursionError("too deep"))
     ('Too few samples.', 'RecursionError: too deep')
     """
-    text, name = re.sub(r"\s+", " ", str(error)).strip(), type(error).__name__
+    name = type(error).__name__
+    try:
+        text = re.sub(r"\s+", " ", str(error)).strip()
+    except Exception:  # whatever an exception of others does when it is shown
+        text = ""
     if not text:
         return name
     return text if isinstance(error, ValueError | MemoryError) else f"{name}: {text}"

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..run.progress import clock
 from .data_sets import SetFacts
@@ -50,6 +51,10 @@ class Step:
 Watch = Callable[[Step], None]
 
 
+def _place(piece: Piece) -> Any:
+    return piece.data, piece.contender, piece.condition, piece.oracle
+
+
 class Pace:
     """What is done of a comparison.
 
@@ -66,8 +71,6 @@ class Pace:
         The systems.
     n_workers : int
         How many pieces are done at the same time.
-    most : float or None
-        Seconds that a fit takes at the most.
     watch : callable
         Is called with every step.
     """
@@ -78,36 +81,40 @@ class Pace:
         sets: list[SetFacts],
         names: list[str],
         n_workers: int,
-        most: float | None,
         watch: Watch,
     ) -> None:
         self.sets, self.names, self.n_workers = sets, names, n_workers
-        self.most, self.watch = most, watch
-        self.left = {id(piece): (piece, list(piece.tasks)) for piece in pieces}
+        self.watch = watch
+        self.left = {_place(piece): len(piece.tasks) for piece in pieces}
+        self.guess_left: dict[int, float] = defaultdict(float)  # by system
+        for piece in pieces:
+            self.guess_left[piece.contender] += self._guess(piece) * len(piece.tasks)
         self.total, self.done = sum(len(piece.tasks) for piece in pieces), 0
         self.began = time.monotonic()
-        self.since: dict[int, float] = {}
+        self.since: dict[Any, float] = {}
         self.taken: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])  # guessed, measured
 
     def begin(self, piece: Piece, task: Task) -> None:
         """Note that a fit begins."""
-        self.since[id(piece)] = time.monotonic()
+        self.since[_place(piece)] = time.monotonic()
         self._report(piece, "", ended=False)
 
-    def end(self, piece: Piece, task: Task, record: dict[str, object]) -> None:
+    def end(self, piece: Piece, task: Task, record: dict[str, Any]) -> None:
         """Note that a fit has ended."""
         self.done += 1
-        began = self.since.pop(id(piece), None)
+        place = _place(piece)
+        began = self.since.pop(place, None)
         if began is not None:
             took = self.taken[piece.contender]
             took[0] += self._guess(piece)
             took[1] += time.monotonic() - began
-        tasks = self.left[id(piece)][1]
-        tasks.remove(task)
-        if not tasks:
-            del self.left[id(piece)]
+        self.guess_left[piece.contender] = max(0.0, self.guess_left[piece.contender] - self._guess(piece))
+        self.left[place] -= 1
+        ended = not self.left[place]
+        if ended:
+            del self.left[place]
         reason = record.get("reason")
-        self._report(piece, f" failed: {reason}" if reason else "", ended=not tasks)
+        self._report(piece, f" failed: {reason}" if reason else "", ended=ended)
 
     def _guess(self, piece: Piece) -> float:
         facts = self.sets[piece.data]
@@ -115,18 +122,18 @@ class Pace:
         square = 3e-7 * n * n * v if self.names[piece.contender] in _DENSE else 0.0
         return 0.02 + 1e-4 * n * v + square
 
-    def _expected(self, piece: Piece) -> float:
-        """Return the seconds that a fit of a piece is expected to take."""
-        guess, (guessed, measured) = self._guess(piece), self.taken[piece.contender]
+    def _rest(self) -> float:
+        """Return the seconds that what is left is expected to take, one after the other."""
         everything = [sum(each) for each in zip(*self.taken.values(), strict=True)] or [0.0, 0.0]
         overall = (everything[1] + 1.0) / (everything[0] + 1.0)
-        ratio = (measured + overall) / (guessed + 1.0)
-        seconds = ratio * guess
-        return seconds if self.most is None else min(seconds, self.most)
+        total = 0.0
+        for contender, guess in self.guess_left.items():
+            guessed, measured = self.taken[contender]
+            total += guess * (measured + overall) / (guessed + 1.0)
+        return total if self.left else 0.0
 
     def _report(self, piece: Piece, ending: str, *, ended: bool) -> None:
-        rest = sum(self._expected(one) * len(tasks) for one, tasks in list(self.left.values()))
-        rest /= max(1, min(self.n_workers, len(self.left)))
+        rest = self._rest() / max(1, min(self.n_workers, len(self.left)))
         elapsed = time.monotonic() - self.began
         share = elapsed / (elapsed + rest) if self.done else 0.0
         what = f"{self.names[piece.contender]} on {self.sets[piece.data].name}"

@@ -127,6 +127,8 @@ class Comparison:
         for i, facts in enumerate(chosen):
             for j, name in enumerate(names):
                 one = self.outcome(name, facts.name, condition, oracle=oracle)
+                if one.status == INTERRUPTED:  # some of its seeds would look like all
+                    continue
                 for seed, scores in zip(one.seeds, one.scores, strict=False):
                     if seed in seeds:
                         values[i, j, seeds.index(seed)] = 100 * scores[score]

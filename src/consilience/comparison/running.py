@@ -7,8 +7,10 @@ interrupt keeps what is done.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,9 +23,9 @@ from ..run.config import as_bytes
 from ..run.messages import check_choice, check_count, check_number
 from ..run.progress import Bar
 from ..run.run_folder import sole_use
-from .contenders import Contender, find_contenders
+from .contenders import Contender, content_digest, find_contenders, pickled
 from .data_sets import SetFacts, facts_of, find_sets
-from .fitting import CLEAN, PREPARATIONS, Event, Fitter, Piece, Rules, Task, failure
+from .fitting import CLEAN, PREPARATIONS, Event, Fitter, Piece, Rules, Task, describe, failure
 from .outcome import Outcome
 from .pace import Pace, Step, Watch
 from .result import Comparison, Place
@@ -62,6 +64,7 @@ def compare(
     max_seconds: float | None = None,
     max_memory: int | str | None = None,
     out: str | os.PathLike[str] | None = None,
+    resume: bool = True,
     verbose: bool = False,
     watch: Watch | None = None,
     strict: bool = False,
@@ -113,6 +116,8 @@ def compare(
     out : path, default=None
         A folder that keeps the result of each fit as soon as it is there; called again with the same folder,
         even after a crash, it goes on where it was. Results that other code or other data made are not used.
+    resume : bool, default=True
+        Whether to use the results that the folder holds; otherwise they are removed first.
     verbose : bool, default=False
         Whether to show the progress on standard error.
     watch : callable, default=None
@@ -147,12 +152,24 @@ def compare(
     )
     conditions = (CLEAN, *_checked_corruptions(corruptions))
     limits = _checked_limits(max_seconds, max_memory)
+    if strict and (limits != Limits() or n_jobs is not None):
+        raise ValueError(
+            "strict=True fits in this process, where no limit can be held; leave out n_jobs and limits."
+        )
     in_process = n_jobs is None and limits == Limits()
     n_workers = 1 if n_jobs is None else _n_processes(n_jobs)
     sources = find_sets(data, labels, n_clusters, families)
     contenders = find_contenders(systems)
     spoiled = contenders if corrupted_systems is None else find_contenders(corrupted_systems)
-    contenders += [one for one in spoiled if one.name not in {known.name for known in contenders}]
+    known = {one.name: one for one in contenders}
+    for one in spoiled:
+        if one.name in known and one.identity != known[one.name].identity:
+            raise ValueError(
+                f"Two systems are named {one.name!r}: give that of corrupted_systems another name."
+            )
+    contenders += [one for one in spoiled if one.name not in known]
+    if not in_process:
+        contenders = [_sent(one) for one in contenders]
     rules = Rules(
         preparation,
         metric,
@@ -174,15 +191,13 @@ def compare(
         few,
     )
     with sole_use(None if out is None else Path(out)), _Display(watch, verbose) as shown:
-        store = Store(None if out is None else Path(out))
-        fitter = Fitter(sources, contenders, rules)
+        store = Store(None if out is None else Path(out), resume=resume)
+        fitter = Fitter(sources, contenders, rules, [one.fingerprint for one in plan.sets])
         pieces = plan.missing(store, limits)
-        pace = Pace(
-            pieces, plan.sets, [one.name for one in contenders], n_workers, limits.seconds, shown.step
-        )
+        pace = Pace(pieces, plan.sets, [one.name for one in contenders], n_workers, shown.step)
         keep = _Keeper(plan, store, pace)
         with closing(store), suppress(KeyboardInterrupt):  # the statuses say so
-            if in_process or strict:
+            if in_process:
                 for piece in pieces:
                     for event in fitter.do(piece):
                         keep(piece, event)
@@ -239,13 +254,14 @@ class _Plan:
         corrupted_seeds: tuple[int, ...],
     ) -> None:
         self.sets, self.contenders, self.rules = sets, contenders, rules
+        self.metric = rules.metric if isinstance(rules.metric, str) else content_digest(rules.metric)
         self.conditions, self.spoiled = conditions, spoiled
         self.seeds, self.corrupted_seeds = seeds, corrupted_seeds
 
     def key(self, piece: Piece, task: Task) -> str:
         """Return what the result of a fit is found by."""
         rules, contender = self.rules, self.contenders[piece.contender]
-        common = [rules.preparation, repr(rules.metric), rules.n_neighbors, rules.shuffle]
+        common = [rules.preparation, self.metric, rules.n_neighbors, rules.shuffle]
         if task.kind == "resample":
             common.append(rules.first_seed)
         place = [self.sets[piece.data].fingerprint, piece.condition, piece.oracle, contender.identity]
@@ -325,8 +341,20 @@ class _Plan:
         )
 
 
+def _sent(one: Contender) -> Contender:
+    """Return a system that can be sent to another process, or the reason why it cannot."""
+    try:
+        pickled(one)
+    except Exception as error:  # whatever an object does when it is written down
+        reason = f"It cannot be sent to another process ({describe(error)}); n_jobs=None fits it here."
+        return replace(one, system=None, reason=reason)
+    return one
+
+
 def _is_worth_another_try(record: Mapping[str, Any], limits: Limits) -> bool:
-    """Say whether a fit was stopped at a limit that is higher now."""
+    """Say whether a fit failed for a reason that may be gone, or at a limit that is higher now."""
+    if record.get("again"):
+        return True
     limit = record.get("limit") or {}
     seconds, n_bytes = limit.get("seconds"), limit.get("n_bytes")
     longer = seconds is not None and (limits.seconds is None or limits.seconds > seconds)
@@ -335,12 +363,15 @@ def _is_worth_another_try(record: Mapping[str, Any], limits: Limits) -> bool:
 
 
 def _checked_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    if isinstance(seeds, int):
+    if isinstance(seeds, Integral):
         check_count("seeds", seeds)
-        return tuple(range(seeds))
+        return tuple(range(int(seeds)))
+    assert isinstance(seeds, Iterable)
     found = tuple(int(seed) for seed in seeds)
     if not found:
         raise ValueError("seeds must name at least one seed.")
+    if len(set(found)) < len(found):
+        raise ValueError("seeds names a seed twice.")
     for seed in found:
         check_random_state(seed)
     return found

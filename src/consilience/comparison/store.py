@@ -23,7 +23,8 @@ from ..run.versions import versions
 FILE = "fits.jsonl"
 # What a fit and its score go through. Pages and tables can change without making results worthless.
 _CODE = (
-    "agreement comparison/fitting.py comparison/contenders.py datasets/amputation.py datasets/corruption.py "
+    "agreement comparison/fitting.py comparison/contenders.py comparison/data_sets.py "
+    "inspection/fusion_help/resamples.py datasets/amputation.py datasets/corruption.py "
     "datasets/other_source.py datasets/spoiling.py engines fusion graphs.py metrics.py models spaces spectra "
     "stages views"
 ).split()
@@ -61,19 +62,21 @@ class Store:
     ----------
     folder : Path, default=None
         Where the file is; made when the first record is put. None: records are kept in memory only.
+    resume : bool, default=True
+        Whether to use the records that are there; otherwise they are removed.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, resume: bool = True) -> None:
         self.path = None if folder is None else folder / FILE
         self.records: dict[str, dict[str, Any]] = {}
         self._file: Any = None
+        if self.path is not None and not resume:
+            self.path.unlink(missing_ok=True)
         if self.path is not None and self.path.exists():
             for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-                try:
-                    key, record = json.loads(line)
-                except (ValueError, TypeError):  # cut off when the process was killed
-                    continue
-                self.records[key] = record
+                read = _record(line)
+                if read is not None:
+                    self.records[read[0]] = read[1]
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Return a record, or None if there is none."""
@@ -100,6 +103,17 @@ class Store:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _record(line: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the key and the record of a line; None if it was cut off or damaged."""
+    try:
+        key, record = json.loads(line)
+        unpacked(record.get("labels"))
+        whole = record["status"] != "ok" or "scores" in record
+        return (str(key), record) if isinstance(key, str) and whole else None
+    except Exception:  # a line that anything may have happened to
+        return None
 
 
 def packed(labels: NDArray[np.intp] | None) -> str | None:

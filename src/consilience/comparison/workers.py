@@ -6,29 +6,27 @@ notebook, and can be killed without harm to anybody.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
 from typing import Any, Self
 
 from ..words import memory_size
+from .contenders import pickled
 from .fitting import Event, Fitter, Piece, Task, failure
 
 _LOOK = 0.1  # seconds between two looks at the limits
 _START = 120.0  # seconds in which a process must be ready
-
-try:
-    import cloudpickle
-except ImportError:  # joblib, which scikit-learn needs, used to bring its own
-    from joblib.externals import cloudpickle
 
 
 @dataclass(frozen=True)
@@ -66,11 +64,12 @@ class Workers:
     def __init__(self, n_workers: int, fitter: Fitter, limits: Limits) -> None:
         self.n_workers, self.limits = n_workers, limits
         self._key = secrets.token_bytes(32)
-        self._payload = cloudpickle.dumps(fitter)
+        self._payload = pickled(fitter)
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> Self:
-        self._listener = Listener(None, authkey=self._key, backlog=self.n_workers)
+        # On this machine only; whoever connects must know the key.
+        self._listener = Listener(("localhost", 0), authkey=self._key, backlog=self.n_workers)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -81,32 +80,33 @@ class Workers:
     def run(self, pieces: Sequence[Piece], heard: Heard) -> None:
         """Do all pieces; `heard` is called with every event of every fit, in this process."""
         waiting = list(pieces)
-        while waiting or any(worker.piece is not None for worker in self._workers):
-            self._workers = [worker for worker in self._workers if worker.alive]
+        while waiting or self._n_busy:
+            self._workers = [worker for worker in self._workers if not worker.ended]
             while waiting and len(self._workers) < min(self.n_workers, len(waiting) + self._n_busy):
                 self._workers.append(_Worker(self._listener, self._payload, self._key))
             for worker in self._workers:
-                if worker.piece is None and waiting:
-                    worker.give(waiting.pop(0))
-            for worker in self._ready():
-                for event in worker.hear():
-                    assert worker.piece is not None
-                    heard(worker.piece, event)
-                worker.rest()
+                if worker.piece is None and not worker.ended and waiting and worker.give(waiting[0]):
+                    waiting.pop(0)
+            self._wait()
             for worker in self._workers:
-                for event in worker.check(self.limits):
-                    assert worker.piece is not None
-                    heard(worker.piece, event)
+                piece = worker.piece
+                if piece is None:
+                    continue
+                for event in (*worker.hear(), *worker.check(self.limits)):
+                    heard(piece, event)
+                if worker.ended and worker.left:
+                    # It died, perhaps of what an earlier piece left behind: once more, in a new process.
+                    waiting.insert(0, replace(piece, tasks=tuple(worker.left)))
                 worker.rest()
 
     @property
     def _n_busy(self) -> int:
         return sum(worker.piece is not None for worker in self._workers)
 
-    def _ready(self) -> list[_Worker]:
-        busy = [worker for worker in self._workers if worker.piece is not None]
-        ready = wait([worker.connection for worker in busy], timeout=_LOOK)
-        return [worker for worker in busy if worker.connection in ready]
+    def _wait(self) -> None:
+        """Wait until somebody has said something, or it is time to look at the limits."""
+        busy = [worker.connection for worker in self._workers if worker.piece is not None]
+        wait(busy, timeout=_LOOK)
 
 
 @dataclass(eq=False)
@@ -120,6 +120,9 @@ class _Worker:
     left: list[Task] = field(default_factory=list)
     began: float | None = None
     ended: bool = False
+    n_pieces: int = 0
+    at_rest: int = 0  # bytes that it has before it does anything
+    before: int = 0  # bytes that it had when the fit began
 
     def __post_init__(self) -> None:
         self.errors = tempfile.TemporaryFile()
@@ -133,16 +136,18 @@ class _Worker:
             stdout=subprocess.DEVNULL,  # what systems print would run through the progress
             stderr=self.errors,
             env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # so that what a system starts can be stopped with it
         )
         assert self.process.stdin is not None
-        address = self.listener.address
-        written = address if isinstance(address, str) else ":".join(map(str, address))
-        self.process.stdin.write(f"{os.getpid()} {written} {self.key.hex()}\n".encode())
+        host, port = self.listener.address
+        start = {"host": host, "port": port, "key": self.key.hex()}
+        self.process.stdin.write(json.dumps(start).encode() + b"\n")
         self.process.stdin.flush()
         self.connection: Connection = self._accept()
         self.connection.send(sys.path)
         self.connection.send_bytes(self.payload)
         self._expect_ready()
+        self.at_rest = self.before = resident_bytes(self.process.pid) or 0
 
     def _accept(self) -> Connection:
         """Wait for the process to connect, as long as it lives."""
@@ -165,57 +170,76 @@ class _Worker:
             self.process.wait()
             raise RuntimeError(f"A process could not be started: {self._last_words()}") from None
 
-    @property
-    def alive(self) -> bool:
-        return not self.ended
-
-    def give(self, piece: Piece) -> None:
-        """Have a piece done."""
+    def give(self, piece: Piece) -> bool:
+        """Have a piece done; False if the process is gone."""
+        try:
+            self.connection.send(piece)
+        except OSError:
+            self.stop()
+            return False
         self.piece, self.left, self.began = piece, list(piece.tasks), None
-        self.connection.send(piece)
+        self.n_pieces += 1
+        return True
 
     def hear(self) -> Iterator[Event]:
         """Yield what the process has said since it was asked last."""
+        gone = self.process.poll() is not None  # before: what it said last is still in the pipe
         try:
             while self.connection.poll():
                 said: Event = self.connection.recv()
                 if said.record is None:
                     self.began = time.monotonic()
-                    continue
-                self.began = None
-                self.left.remove(said.task)
+                    self.before = resident_bytes(self.process.pid) or 0
+                else:
+                    self.began = None
+                    self.left.remove(said.task)
                 yield said
         except (EOFError, OSError):
-            yield from self._fail(self._why_it_died())
+            gone = True
+        if gone and self.left:
+            reason, first = self._why_it_died(), self.n_pieces == 1
+            self.stop()
+            if first:
+                yield from self._fail(reason, again=True)
 
     def check(self, limits: Limits) -> Iterator[Event]:
         """Stop the process if the fit that it makes has passed a limit; yield what that means."""
-        if self.piece is None or not self.left or self.ended:
+        if self.piece is None or not self.left or self.ended or self.connection.poll():
             return
         since = None if self.began is None else time.monotonic() - self.began
         if since is not None and limits.seconds is not None and since > limits.seconds:
             yield from self._fail(
                 f"Stopped after {limits.seconds:g} s, the limit.", {"seconds": limits.seconds}
             )
-        elif limits.n_bytes is not None and (resident_bytes(self.process.pid) or 0) > limits.n_bytes:
-            reason = f"Stopped at {memory_size(limits.n_bytes)} of memory, the limit."
-            yield from self._fail(reason, {"n_bytes": limits.n_bytes})
+        elif limits.n_bytes is not None:
+            # What earlier fits have left behind is not its own.
+            used = (resident_bytes(self.process.pid) or 0) - self.before + self.at_rest
+            if used > limits.n_bytes:
+                reason = f"Stopped at {memory_size(limits.n_bytes)} of memory, the limit."
+                yield from self._fail(reason, {"n_bytes": limits.n_bytes})
 
     def rest(self) -> None:
-        """Note that the piece is done, if it is."""
-        if self.piece is not None and not self.left:
+        """Note that the piece is done, if it is, or that nobody does it any more."""
+        if not self.left or self.ended:
             self.piece = None
 
-    def _fail(self, reason: str, limit: dict[str, Any] | None = None) -> Iterator[Event]:
+    def _fail(
+        self, reason: str, limit: dict[str, Any] | None = None, *, again: bool = False
+    ) -> Iterator[Event]:
         """End the process; all fits of its piece that are left have failed."""
         self.stop()
         left, self.left = self.left, []
         for task in left:
-            yield Event(task, {**failure(reason), "limit": limit})
+            yield Event(task, {**failure(reason, again=again), "limit": limit})
 
     def stop(self) -> None:
-        """Kill the process; it keeps nothing that could be lost."""
+        """Kill the process and what it has started; it keeps nothing that could be lost."""
+        if self.ended:
+            return
         self.ended = True
+        self.last_words = self._read_last_words()
+        with suppress(OSError, AttributeError):  # Windows has no groups of processes
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
         with suppress(OSError):
@@ -233,6 +257,9 @@ class _Worker:
         return f"Its process ended with {code}: {self._last_words()}"
 
     def _last_words(self) -> str:
+        return self.last_words if self.ended else self._read_last_words()
+
+    def _read_last_words(self) -> str:
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip(" ~^")), "it said nothing")

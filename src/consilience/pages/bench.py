@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -30,15 +31,19 @@ from ..comparison.result import SCORES, Comparison
 from ..comparison.store import FILE
 from ..comparison.summary import PREPARED, csv_rows, panels, summarize
 from ..datasets import corruptions
-from ..run.run_folder import LOCK
+from ..run.run_folder import OWN_LOCK
 from ..run.versions import versions
-from ..words import counted
+from ..words import counted, visible
 from .comparison import comparison_page
 from .frame import whole_page
 from .markup import Column, Markup, element, joined, section
 from .markup import table as html_table
 
 TITLE = "Systems compared on many data sets"
+_OURS = re.compile(
+    r"(means|sets|corruptions|scores|differences|critical-difference|comparison|labels|agreement)[^/]*"
+    r"\.(md|csv|tex|svg|json)|report\.html"
+)
 
 
 def write_comparison(
@@ -76,6 +81,9 @@ def write_comparison(
         rows = list(comparison.rows())
         header = list(dict.fromkeys(name for row in rows for name in row))
         _write_csv(scratch / "scores.csv", header, ([row.get(name, "") for name in header] for row in rows))
+        for old in folder.iterdir():  # of another comparison in this folder
+            if _OURS.fullmatch(old.name) and not (scratch / old.name).exists():
+                old.unlink()
         for file in scratch.iterdir():
             os.replace(file, folder / file.name)
     finally:
@@ -90,7 +98,7 @@ def check_folder(folder: Path, force: bool = False) -> None:
     if not folder.exists() and not folder.resolve().parent.is_dir():
         raise ValueError(f"The folder {folder.resolve().parent} does not exist; make it first.")
     ours = folder.is_dir() and ((folder / FILE).exists() or (folder / "scores.csv").exists())
-    names = {path.name for path in folder.iterdir()} - {LOCK} if folder.is_dir() else set()
+    names = {path.name for path in folder.iterdir()} - {OWN_LOCK} if folder.is_dir() else set()
     if names and not ours and not force:
         raise ValueError(
             f"{folder} holds something that is no comparison; name another folder, or use force."
@@ -131,8 +139,11 @@ def labels_table(
 
 def _write_many_sets(comparison: Comparison, folder: Path, reference: str | None) -> None:
     blocks = overviews(comparison, reference)
-    for block in blocks:
-        name = "" if block.part is None else f"-{(block.part or 'top').replace('/', '-')}"
+    taken: set[str] = set()
+    for number, block in enumerate(blocks):
+        name = "" if block.part is None else f"-{re.sub('[^A-Za-z0-9_.-]+', '-', block.part) or 'other'}"
+        name = f"{name}-{number}" if name in taken else name
+        taken.add(name)
         _write_table(folder, f"means{name}", block.means)
         _write_table(folder, f"sets{name}", block.sets)
         _write_figures(folder, {f"{key}{name}": panel for key, panel in block.figures.items()})
@@ -211,6 +222,11 @@ def bench_page(comparison: Comparison, blocks: Sequence[Overview]) -> str:
             f"{counted(len(comparison.seeds), 'seed')} each. {PREPARED[comparison.rules.preparation]} "
             + ("Rows were brought into a random order first." if comparison.rules.shuffle else ""),
         ),
+        element(
+            "p", element("b", "It was stopped before its end: systems without all their seeds are left out.")
+        )
+        if comparison.interrupted
+        else None,
         [_part(comparison, block, number) for number, block in enumerate(blocks)],
         _empty_cells(comparison),
         section("how", "How it was made", _how(comparison)),
@@ -305,7 +321,15 @@ def _write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerows([[_guarded(cell) for cell in row] for row in rows])
+
+
+def _guarded(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula, and that can be written."""
+    if not isinstance(cell, str):
+        return cell
+    text = visible(cell)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-LOCK = "lock"
+LOCK, OWN_LOCK = "lock", ".consilience-lock"
 
 if sys.platform == "win32":
     import msvcrt
@@ -34,14 +34,14 @@ def sole_use(folder: Path | None) -> Iterator[None]:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    handle = _locked(folder)
+    handle = _locked(folder, OWN_LOCK)
     if handle is None:
         raise ValueError(f"Another process is writing into {folder}; name another folder.")
     try:
         yield
     finally:
         with suppress(OSError):  # Windows does not remove open files
-            (folder / LOCK).unlink()
+            (folder / OWN_LOCK).unlink()
         os.close(handle)
 
 
@@ -95,12 +95,12 @@ class RunFolder:
                 self.path.rmdir()
 
 
-def _locked(path: Path) -> int | None:
+def _locked(path: Path, name: str = LOCK) -> int | None:
     """Return an open file whose lock is ours, or None if another run has it."""
     while True:
         path.mkdir(exist_ok=True)
         try:
-            handle = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            handle = os.open(path / name, os.O_RDWR | os.O_CREAT, 0o644)
         except FileNotFoundError:  # the run that had it has just removed it
             continue
         try:
@@ -109,6 +109,6 @@ def _locked(path: Path) -> int | None:
             os.close(handle)
             return None
         with suppress(OSError):
-            if os.path.samestat(os.fstat(handle), os.stat(path / LOCK)):
+            if os.path.samestat(os.fstat(handle), os.stat(path / name)):
                 return handle
         os.close(handle)  # it was removed after it was opened
