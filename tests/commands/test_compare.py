@@ -439,7 +439,8 @@ BAD = [
     (["--labels", "none.csv"], "none.csv"),
     (["--labels", "short.csv"], "short.csv"),
     (["--id-column", "nobody"], "nobody"),
-    (["--out", "truth.csv"], "is a file"),
+    (["--out", "truth.csv"], "truth.csv is a file; name another folder with --out."),
+    (["--reference", "C"], "No system is named 'C'; there are A, B."),
     (["--out", "no/such"], "does not exist"),
     (["--out", "full"], "full holds something that is no comparison; name another folder, or pass --force"),
 ]

@@ -27,6 +27,7 @@ from consilience.comparison.contenders import (
     side_by_side,
 )
 from consilience.comparison.data_sets import find_sets
+from consilience.comparison.overview import corruption_table
 from consilience.comparison.running import ORACLE_IS_CLEAN
 from consilience.comparison.store import FILE, Store, key_of
 from consilience.datasets import corrupt, corruptions
@@ -389,12 +390,23 @@ def test_only_some_systems_on_corrupted_data_and_fewer_draws(made):
     assert len(found.outcome("DGF", condition="copies").scores) == 2
     assert found.outcome("Average", condition="copies").status == "not run"
     assert not found.interrupted
+    for wrong in ({"system": "dgf"}, {"system": "DGF", "data": "b"}, {"system": "DGF", "condition": "rust"}):
+        with pytest.raises(ValueError, match="There is no"):
+            found.outcome(**wrong)
 
 
 def test_a_corruption_that_cannot_be_is_a_reason(made):
     one_view = {"only": made.views["view_0"]}
     found = compare(one_view, "average", labels=made.y, seeds=1, corruptions=["shuffled-view"])
     assert "view" in found.outcome("Average", condition="shuffled-view").reason
+
+
+def test_one_that_never_ran_takes_no_set_from_the_others(made):
+    sets = [DataSet(f"set{i}", made.views, made.y) for i in range(2)]
+    found = compare(sets, ["average", {"bad": misbehaving.Short}], seeds=1, corruptions=["copies"])
+    table = corruption_table(found, ["Average", "bad"])
+    assert [row[1].value for row in table.cells] == [2, 2]
+    assert table.cells[1][2].value is not None and table.cells[1][4].value is None
 
 
 # Processes, limits, and what survives

@@ -15,6 +15,7 @@ import numpy as np
 from joblib import cpu_count
 
 from ..comparison import DataSet, compare
+from ..comparison.contenders import find_contenders
 from ..comparison.data_sets import SetFile, find_sets
 from ..comparison.fitting import CLEAN
 from ..comparison.outcome import FAILED, NOT_RUN, OK
@@ -54,6 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
     limits(arguments)
     prepare_out(arguments.out, arguments.force)
     sys.path.insert(0, str(Path.cwd()))  # where a module of the user's may be
+    for path in arguments.files:
+        if not path.exists() and not path.suffix:
+            raise ValueError(f"{path}: there is no such file or folder.")
+    if arguments.reference is not None:
+        names = [one.name for one in find_contenders(arguments.systems)]
+        if arguments.reference.casefold() not in map(str.casefold, names):
+            raise ValueError(f"No system is named {arguments.reference!r}; there are {', '.join(names)}.")
     folders = [path for path in arguments.files if path.is_dir() and path.suffix != ".zarr"]
     data: Any = many_sets(arguments) if folders else one_set(arguments)
     scored = folders or data.labels is not None
@@ -133,7 +141,9 @@ def prepare_out(out: Path, force: bool) -> None:
         check_folder(out, force)
     except ValueError as error:
         advice = (
-            str(error).replace("use force", "pass --force").replace("name a folder", "name one with --out")
+            str(error)
+            .replace("use force", "pass --force")
+            .replace("name another folder.", "name another folder with --out.")
         )
         raise ValueError(advice) from None
 

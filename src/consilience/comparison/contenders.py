@@ -404,28 +404,27 @@ def _one_line(error: BaseException) -> str:
 
 
 def _source_digest(kind: Any) -> str:
-    """Return a hash of the files that a class of others, and its bases, are written in.
+    """Return a hash of the files that a class of others and its bases are in, and of those beside them.
 
-    Our own code is in the key of every result anyway, and installed libraries in the versions.
+    These may be imported by it: all files of its package, or those in the folder of its module. Our own code
+    is in the key of every result anyway, and libraries below it in the versions.
     """
-    files = set()
+    files: set[Path] = set()
     for one in inspect.getmro(kind) if inspect.isclass(kind) else [kind]:
-        if (getattr(one, "__module__", "") or "").split(".")[0] in (
-            "consilience",
-            "sklearn",
-            "builtins",
-            "abc",
-        ):
+        top = (getattr(one, "__module__", "") or "").split(".")[0]
+        if top in ("consilience", "sklearn", "builtins", "abc"):
             continue
         try:
-            files.add(inspect.getsourcefile(one))
+            file = Path(inspect.getsourcefile(one) or "")
         except TypeError:
             continue
-    return "".join(sorted(_file_digest(file) for file in files if file))
+        package = next((parent for parent in file.parents if parent.name == top), None)
+        files.update(file.parent.glob("*.py") if package is None else package.rglob("*.py"))
+    return hashlib.sha256("".join(_file_digest(file) for file in sorted(files)).encode()).hexdigest()[:16]
 
 
-def _file_digest(file: str) -> str:
+def _file_digest(file: Path) -> str:
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
-    except OSError:  # typed into an interpreter
+        return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    except OSError:  # gone meanwhile
         return ""

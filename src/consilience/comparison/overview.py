@@ -15,7 +15,7 @@ from .figures.picture import Panel
 from .figures.rank_diagrams import critical_difference_diagram, score_table_map
 from .fitting import CLEAN
 from .formats import Cell, Table
-from .outcome import FAILED
+from .outcome import FAILED, INTERRUPTED, NOT_RUN
 from .result import Comparison
 from .statistics.differences import mean_difference, win_tie_loss
 from .statistics.paired_tests import reference_tests
@@ -24,6 +24,7 @@ from .statistics.score_table import CompleteBlock, ScoreTable, complete_block, m
 from .statistics.spreads import system_spreads
 
 MARGIN = 0.5  # points within which two systems tie on a data set
+MOST_SETS = 0.8  # share of the sets that a system must have run on to be compared on common ones
 ENOUGH = 6  # families from which on intervals are put into words; with fewer they are too narrow
 BASELINE = "Average"
 VIEWS_APART = {"two views": (1, 2), "three views or more": (3, 10**9)}  # where some sets have two
@@ -106,7 +107,9 @@ def overview(
         differences = [
             one
             for name in scores.systems
-            if name != base and (one := mean_difference(scores, name, base)).low is not None
+            if name != base
+            and (one := mean_difference(scores, name, base)).low is not None
+            and one.n_families >= ENOUGH  # with fewer, intervals are too narrow to be shown as findings
         ]
         if differences:
             figures["differences"] = dot_intervals(differences)
@@ -168,7 +171,7 @@ def means_table(
         "mean over families",
         f"mean on {n_common} common sets",
         "mean rank",
-        f"wins / ties / losses against {reference}",
+        "wins / ties / losses",
         "mean difference",
         "95 % from",
         "to",
@@ -177,14 +180,17 @@ def means_table(
         "spread over sets",
         "seconds (median)",
     ]
-    caption = f"{score} in percent on {counted(n_sets, 'data set')}, {len(comparison.seeds)} seeds"
+    caption = (
+        f"{score} in percent on {counted(n_sets, 'data set')}, {counted(len(comparison.seeds), 'seed')}; "
+        f"wins, differences and p against {reference}"
+    )
     return _with_best(Table(header, rows, caption))
 
 
 def _with_best(table: Table) -> Table:
     """Mark the best means, and the best rank."""
     best = {}
-    for column, choose in ((1, max), (3, max), (4, max), (5, min)):
+    for column, choose in ((4, max), (5, min)):  # means on other sets cannot be compared
         values = [value for row in table.cells if isinstance(value := row[column].value, float)]
         best[column] = choose(values) if values else None
     rows = [
@@ -264,6 +270,8 @@ def short_reason(reason: str) -> str:
         return "memory"
     if reason.startswith("It does not load"):
         return "not loaded"
+    if reason in (NOT_RUN, INTERRUPTED):
+        return reason
     return "failed" if reason else "–"
 
 
@@ -325,9 +333,10 @@ def condition_scores(
     oracle = spoiled
     if condition != CLEAN:
         oracle = comparison.score_table(score, condition, oracle=True, **which)
-    there = ~np.isnan(spoiled.means)
-    known = ~np.isnan(oracle.means)
-    known |= ~known.any(axis=0)  # a system that is defined for none does not take sets away
+    there, known = ~np.isnan(spoiled.means), ~np.isnan(oracle.means)
+    # A system that did not run on most sets has no mean here, and takes no set away from the others.
+    for ran in (there, known):
+        ran |= ran.sum(axis=0) < MOST_SETS * ran.any(axis=1).sum()
     rows = np.flatnonzero((there & known).all(axis=1)).tolist()
     columns = list(range(len(systems)))
     return spoiled.part(rows, columns), oracle.part(rows, columns)
@@ -429,7 +438,7 @@ def failures(comparison: Comparison) -> Table | None:
             where.setdefault((name, one.reason), []).append(place)
     not_loaded = {one.name: one.reason for one in comparison.sets if one.reason}
     rows = [
-        [name, reason, listed(places, most=4, noun="more")]
+        [name, reason, listed(places, most=4, noun="place")]
         for (name, reason), places in where.items()
         if reason not in not_loaded.values()
     ]

@@ -65,6 +65,10 @@ class Comparison:
     ) -> Outcome:
         """Return what a system did on a data set; None: the only, or the first, set."""
         data = self.sets[0].name if data is None else data
+        known = {"system": self.systems, "set": [one.name for one in self.sets], "condition": self.conditions}
+        for what, name in (("system", system), ("set", data), ("condition", condition)):
+            if name not in known[what]:
+                raise ValueError(f"There is no {what} {name!r}; there are: {', '.join(known[what])}.")
         return self.outcomes.get((data, condition, oracle, system), Outcome(system))
 
     def on(self, data: str, condition: str = CLEAN, *, oracle: bool = False) -> tuple[Outcome, ...]:

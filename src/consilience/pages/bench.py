@@ -94,10 +94,12 @@ def write_comparison(
 def check_folder(folder: Path, force: bool = False) -> None:
     """Raise a ValueError if a comparison cannot be written there: better before the work than after."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; name a folder.")
+        raise ValueError(f"{folder} is a file; name another folder.")
     if not folder.exists() and not folder.resolve().parent.is_dir():
         raise ValueError(f"The folder {folder.resolve().parent} does not exist; make it first.")
-    ours = folder.is_dir() and ((folder / FILE).exists() or (folder / "scores.csv").exists())
+    ours = (folder / FILE).exists() or all(
+        (folder / one).exists() for one in ("scores.csv", "comparison.json")
+    )
     names = {path.name for path in folder.iterdir()} - {OWN_LOCK} if folder.is_dir() else set()
     if names and not ours and not force:
         raise ValueError(
