@@ -23,6 +23,7 @@ EVIL = "<img src=x onerror=alert(1)>"
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "ourmethod", raising=False)  # of another test
     return tmp_path
 
 
@@ -34,7 +35,7 @@ def folder(here):
         made = make_multiview(60, n_views=2, n_clusters=3, separation=2.0, random_state=i)
         np.savez(here / "data" / part / f"set{i}.npz", **made.views, y=made.y)
     (here / "data" / "tuning" / "broken.npz").write_bytes(b"PK, but not really")
-    Path("mymethod.py").write_text(
+    Path("ourmethod.py").write_text(
         "import numpy as np\n"
         "class MyMethod:\n"
         "    def __init__(self, n_clusters):\n"
@@ -61,7 +62,7 @@ def rows_of(path):
 
 
 WORDS = ("compare", "data", "--jobs", 0, "--seeds", 2, "--out", "r")
-MINE = ("--systems", "average,mymethod:MyMethod,bad=mymethod:Broken")
+MINE = ("--systems", "average,ourmethod:MyMethod,bad=ourmethod:Broken")
 
 
 def test_tables_figures_and_a_page_for_each_part(folder, capsys):
@@ -113,7 +114,7 @@ def test_some_of_the_sets(folder):
 BAD = [
     (["--sets", "set9"], "There is no data set 'set9'; there are: broken, set0"),
     (["--labels", "y.csv"], "--labels is for one data set, not for a folder of many."),
-    (["mymethod.py"], "mymethod.py is a file among folders"),
+    (["ourmethod.py"], "ourmethod.py is a file among folders"),
     (["--systems", "magic"], "Unknown system 'magic'"),
     (["--corruptions", "rust"], "Unknown corruption 'rust'"),
     (["--preparation", "fair"], "invalid choice"),

@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_at_least(f"--{option.replace('_', '-')}", getattr(arguments, option), least)
     limits(arguments)
     prepare_out(arguments.out, arguments.force)
-    sys.path.insert(0, str(Path.cwd()))  # where a module of the user's may be
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # where a module of the user's may be
     for path in arguments.files:
         if not path.exists() and not path.suffix:
             raise ValueError(f"{path}: there is no such file or folder.")
