@@ -56,7 +56,7 @@ def test_a_result_is_found_only_if_nothing_has_changed(tmp_path, change, monkeyp
     elif change == "kind":
         work = Work("times", "UCI_Digits", WORK.arguments)
     elif change == "version":
-        monkeypatch.setattr(module, "__version__", "9.9")
+        monkeypatch.setattr(module, "versions", lambda: {"consilience": "9.9"})
     assert work not in store
 
 
