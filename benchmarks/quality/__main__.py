@@ -28,9 +28,10 @@ from joblib import cpu_count
 from consilience import PAPER, DistanceGraphFusion, SimilarityGraphFusion, compare
 from consilience.comparison import Comparison, read_comparison
 from consilience.comparison.contenders import find_contenders
+from consilience.comparison.corruption_overview import corruption_tables
 from consilience.comparison.data_sets import SetFile, facts_of
 from consilience.comparison.formats import Cell, Table
-from consilience.comparison.overview import Overview, corruption_tables
+from consilience.comparison.overview import Overview
 from consilience.comparison.pace import Step
 from consilience.datasets import corruptions
 from consilience.models import systems

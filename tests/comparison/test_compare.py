@@ -19,16 +19,11 @@ from tests.comparison.misbehaving import Cutting, cut
 
 from consilience import DistanceGraphFusion, Views, compare, make_multiview, prepare_views
 from consilience.comparison import DataSet
-from consilience.comparison.contenders import (
-    as_arrays,
-    checked_labels,
-    contender,
-    find_contenders,
-    side_by_side,
-)
+from consilience.comparison.contenders import contender, find_contenders
+from consilience.comparison.corruption_overview import corruption_table
 from consilience.comparison.data_sets import find_sets
-from consilience.comparison.overview import corruption_table
-from consilience.comparison.running import ORACLE_IS_CLEAN
+from consilience.comparison.exchange import as_arrays, checked_labels, side_by_side
+from consilience.comparison.planning import ORACLE_IS_CLEAN
 from consilience.comparison.store import FILE, Store, key_of
 from consilience.datasets import corrupt, corruptions
 from consilience.metrics import ari, nmi

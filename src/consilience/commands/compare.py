@@ -16,10 +16,11 @@ from joblib import cpu_count
 
 from ..comparison import DataSet, compare
 from ..comparison.contenders import find_contenders
+from ..comparison.corruption_overview import corruption_table
 from ..comparison.data_sets import SetFile, find_sets
 from ..comparison.fitting import CLEAN
 from ..comparison.outcome import FAILED, NOT_RUN, OK
-from ..comparison.overview import Overview, corruption_table, failures
+from ..comparison.overview import Overview, failures
 from ..comparison.result import Comparison
 from ..comparison.summary import PREPARED, cells, legend, notes, summarize
 from ..datasets import corruptions

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -30,8 +29,9 @@ from ..models.systems.labelling import relabel
 from ..run.config import config_context
 from ..run.messages import collected_warnings
 from ..views import Views
-from .contenders import Contender, labels_of
+from .contenders import Contender, describe
 from .data_sets import Source
+from .exchange import labels_of
 
 PREPARATIONS = ("equal", "own", "none")
 CLEAN = "clean"
@@ -401,24 +401,6 @@ def _own_random_state(seed: int) -> Iterator[None]:
     finally:
         np.random.set_state(before)  # noqa: NPY002 - systems of others use it
         random.setstate(others)
-
-
-def describe(error: BaseException) -> str:
-    """Return what an exception says, on one line; with its name, unless it is of those meant for users.
-
-    Examples
-    --------
-    >>> describe(ValueError("Too few samples.")), describe(RecursionError("too deep"))
-    ('Too few samples.', 'RecursionError: too deep')
-    """
-    name = type(error).__name__
-    try:
-        text = re.sub(r"\s+", " ", str(error)).strip()
-    except Exception:  # whatever an exception of others does when it is shown
-        text = ""
-    if not text:
-        return name
-    return text if isinstance(error, ValueError | MemoryError) else f"{name}: {text}"
 
 
 def _reset_peak() -> float | None:

@@ -23,7 +23,7 @@ from ..run.versions import versions
 FILE = "fits.jsonl"
 # What a fit and its score go through. Pages and tables can change without making results worthless.
 _CODE = (
-    "agreement comparison/fitting.py comparison/contenders.py comparison/data_sets.py "
+    "agreement comparison/fitting.py comparison/contenders.py comparison/data_sets.py comparison/exchange.py "
     "inspection/fusion_help/resamples.py datasets/amputation.py datasets/corruption.py "
     "datasets/other_source.py datasets/spoiling.py engines fusion graphs.py metrics.py models spaces spectra "
     "stages views"

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..comparison.corruption_overview import corruption_figure, corruption_tables
 from ..comparison.data_sets import SetFacts
 from ..comparison.figures.picture import Panel, inline, side_by_side
 from ..comparison.fitting import CLEAN
 from ..comparison.formats import Table
 from ..comparison.overview import (
     Overview,
-    corruption_figure,
-    corruption_tables,
     failures,
     overview,
     reference_of,
