@@ -79,7 +79,11 @@ class OpaqueEngine(Engine):
         kinds = re.findall(r"\w+", annotation.removesuffix(" | None"))
         if value is None or not set(kinds) & set(KINDS):
             return value
-        return tuple(Sealed(one, self) for one in value) if kinds[0] == "tuple" else Sealed(value, self)
+        if kinds[0] != "tuple":
+            return Sealed(value, self)
+        return tuple(
+            Sealed(one, self) if kind in KINDS else one for one, kind in zip(value, kinds[1:], strict=True)
+        )
 
 
 def _forward(name):

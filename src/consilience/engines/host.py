@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from ..graphs import EdgeSet, symmetrize
-from . import embedding, expected, new_samples, threads, walks
+from . import embedding, expected, matching, new_samples, threads, walks
 from .protocol import Engine, Mask, Search
 from .results import Matrix, Neighbors, Vector
 
@@ -65,6 +65,14 @@ class HostEngine(Engine):
     def restrict(self, lists: Any, samples: Mask) -> Any:
         own = np.arange(len(samples), dtype=np.int32)[:, None]
         return np.where(samples[:, None], lists, own)
+
+    def matched_rows(
+        self, lists: Sequence[Any], vectors: Any, trust: Any, mask: Mask | None, seed: int
+    ) -> tuple[Any, Vector]:
+        return matching.matched_rows(lists, vectors, trust, mask, seed)
+
+    def mix(self, graphs: Sequence[Any], shares: Vector) -> Any:
+        return _mixed(graphs, shares)
 
     def lower_trust(self, trust: Any, n_views: int, columns: Mask, rows: Mask, level: float) -> Any:
         known = np.ones((len(rows), n_views)) if trust is None else trust
@@ -307,3 +315,20 @@ def edge_curvatures(
     curvature = own - cut
     curvature[np.abs(curvature) <= np.finfo(dtype).eps ** (2 / 3) * cut] = 0.0
     return curvature, cut
+
+
+def _mixed(graphs: Sequence[sparse.csr_array], shares: Vector) -> sparse.csr_array:
+    """Return the weighted sum of graphs, each scaled by its degrees; see `Engine.mix`."""
+    total = None
+    for graph, share in zip(graphs, shares, strict=True):
+        degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
+        roots = np.divide(1.0, np.sqrt(degrees), out=np.zeros(len(degrees)), where=degrees > 0)
+        starts = np.repeat(np.arange(len(degrees)), np.diff(graph.indptr))
+        # The product of the roots first: it is the same number in both directions.
+        values = share * graph.data * (roots[starts] * roots[graph.indices])
+        scaled = sparse.csr_array((values, graph.indices, graph.indptr), shape=graph.shape)
+        total = scaled if total is None else total + scaled
+    assert total is not None
+    total = sparse.csr_array(total)
+    total.sort_indices()
+    return total

@@ -236,6 +236,36 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def matched_rows(
+        self,
+        lists: Sequence[Lists],
+        vectors: Vectors,
+        trust: Trust | None,
+        mask: Mask | None,
+        seed: int,
+    ) -> tuple[Trust, Vector]:
+        """Return the trust in rows by where they lie, (n, v), and the share of matched rows in each view.
+
+        Parameters
+        ----------
+        lists : sequence of lists
+            The neighbours in each of at least two views.
+        vectors : vectors
+            An embedding of the samples, in rows of unit length.
+        trust : trust or None
+            The trust so far, by which neighbours count; None: 1.
+        mask : ndarray of bool of shape (n, v), or None
+            Which view has seen which sample; None: all.
+        seed : int
+            Pairs samples at random, for what chance would give.
+
+        Notes
+        -----
+        The model is that of `engines.matching`. Trust is within [0.01, 1], and 1 where a view has not seen a
+        sample.
+        """
+
+    @abstractmethod
     def lower_trust(
         self, trust: Trust | None, n_views: int, columns: Mask, rows: Mask, level: float
     ) -> Trust:
@@ -459,6 +489,13 @@ class Engine(ABC):
     @abstractmethod
     def sparsify(self, edges: Edges, values: Values, k: int) -> Graph:
         """Return the graph (S + S') / 2 of the k largest values of each row, without stored zeros."""
+
+    @abstractmethod
+    def mix(self, graphs: Sequence[Graph], shares: Vector) -> Graph:
+        """Return the weighted sum of symmetric graphs, each divided on both sides by roots of its degrees.
+
+        An isolated sample of a graph stays isolated in it.
+        """
 
     @abstractmethod
     def leading_vectors(self, graph: Graph, n_vectors: int, tol: float | None, seed: int) -> Spectrum:

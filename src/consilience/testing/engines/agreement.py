@@ -44,6 +44,19 @@ def rows_are_trusted_alike(trial: Trial) -> None:
         trial.same(trial.fetched(found), oracle.bounded(trust, 0.3), "bounded")
 
 
+@check("matched_rows")
+def rows_are_matched_alike(trial: Trial) -> None:
+    engine, oracle, problem = trial.engine, trial.oracle, trial.problem
+    if len(problem.lists) < 2:
+        return
+    lists, vectors = [engine.adopt(one) for one in problem.lists], oracle.unit_rows(problem.vectors)
+    for own, trust in ((engine.adopt(problem.trust), problem.trust), (None, None)):
+        found, shares = engine.matched_rows(lists, engine.adopt(vectors), own, problem.mask, 3)
+        expected, expected_shares = oracle.matched_rows(problem.lists, vectors, trust, problem.mask, 3)
+        trial.same(engine.fetch(found), expected, "matched_rows", 1e3)
+        trial.same(shares, expected_shares, "matched_rows: shares", 1e3)
+
+
 @check("confirmed", "neighbor_graph", "votes")
 def neighbours_confirm_and_vote(trial: Trial) -> None:
     engine, oracle, problem = trial.engine, trial.oracle, trial.problem

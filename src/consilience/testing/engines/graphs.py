@@ -32,6 +32,17 @@ def missing_samples_are_imputed(trial: Trial) -> None:
     trial.same(engine.fetch(values), expected_values, "impute: values", 1e3)
 
 
+@check("mix")
+def graphs_are_mixed(trial: Trial) -> None:
+    engine, oracle, graph = trial.engine, trial.oracle, trial.problem.graph
+    other = graph.copy()
+    other.data = other.data**2
+    shares = np.array([0.75, 0.25])
+    found = engine.fetch(engine.mix([engine.adopt(graph), engine.adopt(other)], shares))
+    trial.same(found, oracle.mix([graph, other], shares), "mix")
+    assert (found != found.T).nnz == 0, "mix: not symmetric."
+
+
 @check("leading_vectors", "n_rows", "take", "first_columns", "unit_rows")
 def vectors_span_the_same(trial: Trial) -> None:
     engine, problem, c = trial.engine, trial.problem, trial.problem.n_clusters

@@ -1,0 +1,169 @@
+r"""Which rows of which views belong to their sample: matched rows, told from rows of other samples.
+
+A row of a view is *matched* if it describes its sample, and *unmatched* if it might as well be the row of
+another: exchanged, mislabelled, or measured on something else. Whether the rows of sample i in views m and l
+match each other shows in where they lie. Let u be the embedding of the unified graph, and
+
+.. math:: h_m(i) = \operatorname{mean}_{j \in N_m(i)} u_j
+
+the place of i according to its neighbours in view m, centred, of unit length; neighbours count by the trust
+in their own rows. If both rows are matched, :math:`s_{ml}(i) = h_m(i)^\top h_l(i)` is large more often than
+for two rows of different samples. The density :math:`f_0` of these is known: it is that of the pairs of
+:math:`h_m(i)` with :math:`h_l(j)` for random j. What is observed is a mixture,
+:math:`f = (1 - \pi) f_0 + \pi f_1`. So
+
+.. math:: \frac{f_1}{f_0} = \frac{f / f_0 - (1 - \pi)}{\pi},
+
+with :math:`f / f_0`, which grows with s, by isotonic regression, and :math:`1 - \pi` the least ratio of the
+two distribution functions over the lower half of the null. With :math:`g_m \in \{0, 1\}` for "matched", and
+shares :math:`\rho_m` of matched rows,
+
+.. math::
+
+    P(g \mid s) \;\propto\; \prod_m \rho_m^{g_m} (1 - \rho_m)^{1 - g_m}
+        \prod_{m < l} \Big( \frac{f_1}{f_0}(s_{ml}) \Big)^{g_m g_l} .
+
+The trust in a row is its probability of being matched, in units of the view's largest: a view whose
+rows none of the others can confirm has no evidence against any of them. The shares are those of the
+fixed point :math:`\rho_m = \operatorname{mean}_i P(g_m = 1)`. With two views both rows of a sample get the
+same: nobody can know which is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.isotonic import IsotonicRegression
+
+Floats = NDArray[np.floating[Any]]
+Vector = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+LEAST_TRUST = 0.01  # so that every row counts a little
+LEAST_MATCHED = 0.6  # the least share of samples whose two rows are taken to match, in two views that agree
+STRONGEST = 100.0  # the most that two rows can speak for or against each other, as a ratio of densities
+_START = 0.8  # share of matched rows to begin with
+_ROUNDS, _SETTLED = 30, 1e-4  # of the fixed point of the shares
+_NULL_PAIRS = 50_000  # about as many pairs of rows of different samples as are enough
+_MOST_ENUMERATED = 8  # views: 256 ways to be matched
+_BLOCK = 1 << 14  # samples at a time
+
+
+def matched_rows(
+    lists: Sequence[NDArray[Any]], vectors: Floats, trust: Floats | None, mask: Mask | None, seed: int
+) -> tuple[Floats, Vector]:
+    """Return how much each row of each view can be trusted, and the share of matched rows in each view.
+
+    Parameters
+    ----------
+    lists : sequence of ndarray of shape (n, k)
+        Neighbours in each view.
+    vectors : ndarray of shape (n, c)
+        An embedding of the samples, in rows of unit length.
+    trust : ndarray of shape (n, v), or None
+        The trust so far, by which neighbours count; None: 1.
+    mask : ndarray of bool of shape (n, v), or None
+        Which view has seen which sample; None: all.
+    seed : int
+        Pairs samples at random.
+    """
+    n, v = len(vectors), len(lists)
+    known = np.ones((n, v)) if trust is None else np.asarray(trust, dtype=np.float64)
+    seen = np.ones((n, v), dtype=bool) if mask is None else mask
+    places = [_places(one, vectors, known[:, m], seen[:, m]) for m, one in enumerate(lists)]
+    rng = np.random.default_rng(seed)
+    ratios = np.zeros((n, v * (v - 1) // 2))
+    for column, (m, o) in enumerate(combinations(range(v), 2)):
+        both = np.flatnonzero(seen[:, m] & seen[:, o])
+        if len(both) > 1:
+            ratios[both, column] = _log_ratios(places[m][both], places[o][both], rng)
+    matched, shares = _probabilities(ratios, v)
+    highest = np.maximum(matched.max(axis=0, initial=0.0), 1e-9)
+    return np.where(seen, np.maximum(matched / highest, LEAST_TRUST), 1.0), shares
+
+
+def _places(lists: NDArray[Any], vectors: Floats, trust: Vector, seen: Mask) -> Floats:
+    """Return where each sample is according to its neighbours: centred, of unit length; else 0."""
+    n, k = lists.shape
+    starts, ends = np.repeat(np.arange(n), k), lists.ravel()
+    weights = np.where((ends != starts) & seen[starts], trust[ends] * seen[ends], 0.0)
+    steps = sparse.csr_array((weights, ends, np.arange(0, n * k + 1, k)), shape=(n, n))
+    total = np.asarray(steps.sum(axis=1)).ravel()[:, None]
+    means = np.divide(steps @ vectors, total, out=np.zeros(vectors.shape), where=total > 0)
+    placed = total.ravel() > 0
+    means[placed] -= means[placed].mean(axis=0)
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    return np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 1e-12)
+
+
+def _log_ratios(one: Floats, other: Floats, rng: np.random.Generator) -> Vector:
+    """Return the logarithm of f1 / f0 for the rows of each sample in two views."""
+    n = len(one)
+    found = np.einsum("ij,ij->i", one, other)
+    repeats = int(np.clip(_NULL_PAIRS // n, 1, 5))
+    null = np.concatenate([np.einsum("ij,ij->i", one, other[rng.permutation(n)]) for _ in range(repeats)])
+    is_found = np.repeat([1.0, 0.0], [n, len(null)])
+    weights = np.repeat([1.0, 1.0 / repeats], [n, len(null)])
+    regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    share = regression.fit(np.concatenate([found, null]), is_found, weights).predict(found)
+    share = np.clip(share, 1e-3, 1 - 1e-3)
+    levels = np.quantile(null, np.linspace(0.05, 0.5, 19))
+    below = (np.searchsorted(np.sort(found), levels, side="right") + 0.5) / n
+    by_chance = np.searchsorted(np.sort(null), levels, side="right") / len(null)
+    matched = max(1.0 - min(1.0, float((below / by_chance).min())), LEAST_MATCHED)
+    ratio = (share / (1 - share) - (1 - matched)) / matched
+    return np.log(np.clip(ratio, 1 / STRONGEST, STRONGEST))
+
+
+def _probabilities(ratios: Vector, v: int) -> tuple[Vector, Vector]:
+    """Return the probability of each row to be matched, and the share of matched rows in each view.
+
+    The shares are found on some of the samples if there are many.
+    """
+    n = len(ratios)
+    some = ratios if n <= _BLOCK else ratios[np.random.default_rng(0).choice(n, _BLOCK, replace=False)]
+    posterior = _enumerated if v <= _MOST_ENUMERATED else _mean_field
+    shares = np.full(v, _START)
+    for _ in range(_ROUNDS):
+        found = np.clip(posterior(some, shares).mean(axis=0), 0.05, 0.999)
+        settled = np.abs(found - shares).max() < _SETTLED
+        shares = found
+        if settled:
+            break
+    return np.concatenate([posterior(ratios[here], shares) for here in _blocks(n)]), shares
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+
+
+def _enumerated(ratios: Vector, shares: Vector) -> Vector:
+    """Return P(g_m = 1) by adding up all ways in which the rows of a sample can be matched."""
+    v = len(shares)
+    ways = np.array(list(product((0.0, 1.0), repeat=v)))
+    pairs = np.stack([ways[:, m] * ways[:, o] for m, o in combinations(range(v), 2)], axis=1)
+    logs = ratios @ pairs.T + ways @ np.log(shares) + (1 - ways) @ np.log1p(-shares)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(weights @ ways / weights.sum(axis=1, keepdims=True))
+
+
+def _mean_field(ratios: Vector, shares: Vector) -> Vector:
+    """Return about the same for many views: each row given the probabilities of the others."""
+    v = len(shares)
+    first, second = np.array(list(combinations(range(v), 2))).T
+    matched = np.repeat(shares[None, :], len(ratios), axis=0)
+    for _ in range(_ROUNDS):
+        before = matched.copy()
+        for m in range(v):
+            mine = (first == m) | (second == m)
+            others = np.where(first[mine] == m, second[mine], first[mine])
+            logit = np.log(shares[m] / (1 - shares[m])) + (ratios[:, mine] * matched[:, others]).sum(axis=1)
+            matched[:, m] = 1 / (1 + np.exp(-np.clip(logit, -30, 30)))
+        if np.abs(matched - before).max() < _SETTLED:
+            break
+    return matched
