@@ -115,6 +115,21 @@ def metric_names() -> tuple[str, ...]:
     return ("auto", "euclidean", "cosine", "gower", *PRECOMPUTED, *others)
 
 
+def auto_metrics(metric: Any, names: Sequence[str]) -> tuple[bool, ...]:
+    """Say which views are left to the rule: their metric is "auto".
+
+    Examples
+    --------
+    >>> auto_metrics("auto", ["a", "b"]), auto_metrics({"a": "cosine", "b": "auto"}, ["a", "b"])
+    ((True, True), (False, True))
+    """
+    if isinstance(metric, Mapping):
+        return tuple(metric.get(name, "auto") == "auto" for name in names)
+    if isinstance(metric, Iterable) and not isinstance(metric, str):
+        return tuple(isinstance(one, str) and one == "auto" for one in metric)
+    return (isinstance(metric, str) and metric == "auto",) * len(names)
+
+
 def resolve_metrics(
     metric: Any,
     arrays: Sequence[Any],

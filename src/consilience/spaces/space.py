@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +33,7 @@ class Space:
         view has not seen are not used.
     metric : str or callable
         A resolved name: not ``"auto"``; or a function of two rows, called for each pair and direction.
-    scaling : Scaling
+    scaling : Scaling or Transform
         How the features are rescaled before distances are measured.
     seen : ndarray of bool of shape (n,), or None
         Which samples the view has seen; None: all.
@@ -46,7 +46,7 @@ class Space:
     name: str
     rows: Any = field(repr=False)
     metric: Any
-    scaling: Scaling = field(default_factory=Scaling, repr=False)
+    scaling: Any = field(default_factory=Scaling, repr=False)
     seen: NDArray[np.bool_] | None = field(default=None, repr=False)
     kinds: tuple[str, ...] | None = field(default=None, repr=False)
     sample_ids: NDArray[Any] | None = field(default=None, repr=False)
@@ -80,9 +80,16 @@ class Space:
             return self
         assert self.seen is not None
         members = np.flatnonzero(self.seen) if self.seen.any() else np.zeros(1, dtype=int)
-        rows = self.rows[members][:, members] if self.is_pairwise else self.rows[members]
-        ids = members if self.sample_ids is None else self.sample_ids[members]
-        return Space(self.name, rows, self.metric, self.scaling, None, self.kinds, ids)
+        return replace(self.of_samples(members), seen=None)
+
+    def of_samples(self, members: NDArray[np.intp]) -> Space:
+        """Return the space of some samples, in this order; the scale stays that of all."""
+        return replace(
+            self,
+            rows=self.rows[members][:, members] if self.is_pairwise else self.rows[members],
+            seen=None if self.seen is None else self.seen[members],
+            sample_ids=members if self.sample_ids is None else self.sample_ids[members],
+        )
 
 
 def label_of(ids: Sequence[Any] | NDArray[Any] | None, i: int) -> str:
