@@ -367,6 +367,60 @@ def test_weighing_and_scaling_can_be_turned_off(here, capsys):
     assert run(*words, "--view-weights", "fair") == 2
 
 
+@pytest.mark.parametrize("effort", ["low", "medium", "high"])
+def test_effort_is_an_option_and_so_is_what_it_stands_for(effort, here):
+    rng = np.random.default_rng(0)
+    for name in "abc":
+        np.savetxt(
+            f"{name}.csv", np.repeat([0.0, 9.0], 20)[:, None] + rng.normal(size=(40, 3)), delimiter=","
+        )
+    words = ["cluster", "a.csv", "b.csv", "c.csv", "--clusters", 2, "--json", "--force"]
+    summary = Path("consilience-result/summary.json")
+    assert run(*words, *(["--effort", effort] if effort != "high" else [])) == 0
+    said = json.loads(summary.read_text())
+    assert said["parameters"]["effort"] == effort
+    assert [said["parameters"][name] for name in ("row_weights", "descriptions")] == ["auto", "auto"]
+    assert said["parameters"]["row_order"] == "content"
+    assert ("trust" in said["seconds"]) == (effort != "low")
+    assert ("describe" in said["seconds"]) == (effort == "high")
+    asked = ["--row-weights", "agreement", "--descriptions", "default", "--row-order", "given"]
+    assert run(*words, "--effort", effort, *asked) == 0
+    said = json.loads(summary.read_text())
+    given = [said["parameters"][name] for name in ("row_weights", "descriptions", "row_order")]
+    assert given == ["agreement", "default", "given"]
+    assert not {"trust", "describe", "redescribe"} & set(said["seconds"])
+
+
+@pytest.mark.parametrize(
+    ("option", "choices"),
+    [
+        ("--effort", ["high", "medium", "low"]),
+        ("--row-weights", ["auto", "learned", "agreement", "uniform"]),
+        ("--descriptions", ["auto", "confirmed", "default"]),
+        ("--row-order", ["content", "given"]),
+    ],
+)
+def test_a_choice_that_there_is_not_is_one_line_with_those_that_there_are(option, choices, here, capsys):
+    assert run("cluster", "a.csv", "--clusters", 2, option, "most") == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and option in said and all(choice in said for choice in choices)
+
+
+def test_advice_about_effort_is_written_as_an_option(here, capsys):
+    rng = np.random.default_rng(0)
+    for name in "abc":
+        np.save(f"{name}.npy", rng.normal(size=(3000, 20)))
+    words = ["cluster", "a.npy", "b.npy", "c.npy", "--clusters", 3, "--neighbors", 5]
+    assert run(*words, "--max-memory", "334 MiB", "--descriptions", "confirmed") == 2
+    assert "--descriptions default" in capsys.readouterr().err
+    assert run(*words, "--max-memory", "334 MiB") == 2
+    assert "--effort low" in capsys.readouterr().err
+    fixed = ["--metric", "euclidean", "--descriptions", "confirmed"]
+    assert run(*words, *fixed) == 2
+    said = capsys.readouterr().err
+    assert "--descriptions confirmed has nothing to choose from" in said and "Leave --neighbors" in said
+
+
 def commands_shown():
     """Return every command line of README and documentation that can be run as it stands.
 

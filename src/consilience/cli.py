@@ -218,14 +218,15 @@ def _add_method(cluster: argparse.ArgumentParser) -> None:
         metavar="HOW",
         help="rescale features: auto (default), none, standard",
     )
-    for whose in ("view", "row"):
-        cluster.add_argument(
-            f"--{whose}-weights",
-            choices=["agreement", "uniform"],
-            default="agreement",
-            metavar="HOW",
-            help=f"what each {whose} counts: agreement (default), uniform",
-        )
+    for option, choices, text in (
+        ("--effort", ["high", "medium", "low"], "quality or speed: high (default), medium, low"),
+        ("--view-weights", ["agreement", "uniform"], "what each view counts: agreement (default), uniform"),
+        # What --effort stands for, and what hardly anybody needs; documented in docs/guide/command.md.
+        ("--row-weights", ["auto", "learned", "agreement", "uniform"], argparse.SUPPRESS),
+        ("--descriptions", ["auto", "confirmed", "default"], argparse.SUPPRESS),
+        ("--row-order", ["content", "given"], argparse.SUPPRESS),
+    ):
+        cluster.add_argument(option, choices=choices, default=choices[0], metavar="HOW", help=text)
     cluster.add_argument("--max-clusters", type=int, metavar="C", help="the most for auto (default: 20)")
     cluster.add_argument(
         "--assign-labels",

@@ -165,7 +165,8 @@ def test_both_engines_agree(source, kind, rows, solver, gamma, digits):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="View .* Pass scale='none'")
         slow, fast = (
-            kind(**settings, engine=name, random_state=0, n_jobs=1).fit(views) for name in ("numpy", "numba")
+            kind(**settings, descriptions="default", engine=name, random_state=0, n_jobs=1).fit(views)
+            for name in ("numpy", "numba")
         )
     assert slow.edges_ == fast.edges_
     assert not slow.edges_.seen.all()
@@ -466,7 +467,7 @@ def test_nothing_is_expected_of_views_that_never_judge_the_same_edge():
 @pytest.mark.parametrize("kind", [SimilarityGraphFusion, DistanceGraphFusion])
 def test_the_unified_graph_is_made_of_what_views_say_and_would_say(kind):
     data = make_multiview(80, n_views=3, n_clusters=3, separation=5.0, missing=0.3, random_state=1)
-    model = kind(n_clusters=3, random_state=0).fit(data.views)
+    model = kind(n_clusters=3, random_state=0, descriptions="default").fit(data.views)
     fusion, edges = model.fusion_, model.edges_
     said = fusion.view_scales[:, None] * fusion.consistent.T
     trust = np.ones(said.shape) if fusion.trust_by_view is None else fusion.trust_by_view
@@ -483,7 +484,9 @@ def test_the_unified_graph_is_made_of_what_views_say_and_would_say(kind):
 @pytest.mark.parametrize("kind", [SimilarityGraphFusion, DistanceGraphFusion])
 def test_plain_is_the_fusion_and_nothing_else(kind):
     data = make_multiview(80, n_views=3, n_clusters=3, separation=5.0, missing=0.3, random_state=1)
-    model = kind(n_clusters=3, random_state=0, missing="plain").fit(data.views)
+    model = kind(
+        n_clusters=3, random_state=0, missing="plain", row_order="given", descriptions="default"
+    ).fit(data.views)
     fused = model.fusion_.fused
     if kind is DistanceGraphFusion:
         fused = np.exp(-fused / (2 * fused.mean()))

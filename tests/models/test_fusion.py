@@ -54,7 +54,7 @@ def test_scikit_learn_checks_pass_in_full(method):
 @both
 @pytest.mark.parametrize("solver", ["dca", "exact"])
 def test_multiview_checks_pass(method, solver):
-    check_multiview_estimator(method(solver=solver))
+    check_multiview_estimator(method(solver=solver, effort="high" if solver == "dca" else "low"))
 
 
 @both
@@ -87,9 +87,12 @@ def test_planted_clusters_are_found_and_attributes_are_consistent(method, hard):
         "search",
         "agree",
         "connect",
+        "trust",
         "weigh",
         "fuse",
         "sparsify",
+        "describe",
+        "redescribe",
         "embed",
         "label",
     }
@@ -131,8 +134,9 @@ def test_the_readable_engine_gives_the_same(method, hard):
 
 @both
 def test_a_view_times_seven_changes_nothing(method, hard):
-    plain = method(n_clusters=4, random_state=0).fit(hard.views)
-    scaled = method(n_clusters=4, random_state=0).fit({**hard.views, "view_1": 7 * hard.views["view_1"]})
+    model = method(n_clusters=4, row_order="given", random_state=0)  # the order by content is another
+    plain = clone(model).fit(hard.views)
+    scaled = clone(model).fit({**hard.views, "view_1": 7 * hard.views["view_1"]})
     np.testing.assert_array_equal(plain.labels_, scaled.labels_)
     np.testing.assert_allclose(plain.view_scales_, scaled.view_scales_, rtol=1e-10)
 
@@ -194,7 +198,8 @@ def refuse_to_densify(original):
 @both
 def test_distances_precomputed_or_not(method, easy):
     arrays = list(easy.views.values())
-    model = method(n_clusters=3, random_state=0)
+    # Distances have no other descriptions, and another order by content.
+    model = method(n_clusters=3, descriptions="default", row_order="given", random_state=0)
     plain = clone(model).fit(arrays)
     distances = [pairwise_distances(x) for x in arrays]
     for d in distances:
@@ -351,8 +356,14 @@ BAD_PARAMETERS = [
         {"view_weights": "fair"},
         "Unknown view_weights 'fair'; known: 'agreement', 'uniform' or one number per view",
     ),
-    ({"row_weights": "fair"}, "Unknown row_weights 'fair'; known: 'agreement', 'uniform'"),
+    ({"row_weights": "fair"}, "Unknown row_weights 'fair'; known: 'auto', 'learned', 'agreement', 'uniform'"),
     ({"row_weights": None}, "Unknown row_weights None"),
+    ({"descriptions": "all"}, "Unknown descriptions 'all'; known: 'auto', 'confirmed', 'default'"),
+    (
+        {"descriptions": "confirmed", "n_neighbors": 8, "metric": "cosine"},
+        "descriptions='confirmed' has nothing to choose from.*Leave n_neighbors, .*descriptions='default'",
+    ),
+    ({"effort": "most"}, "Unknown effort 'most'; known: 'low', 'medium', 'high'"),
     ({"view_weights": [1, 2]}, "one number for each of the 3 views .*view_0, view_1, view_2"),
     ({"view_weights": [1, 0, 1]}, "weight of view 'view_1' is 0; weights must be positive"),
     ({"view_weights": [1, 1, -3]}, "weight of view 'view_2' is -3"),
@@ -414,7 +425,7 @@ BAD_MATRICES = [
     (
         "precomputed_distance",
         lambda d: np.exp(-d),
-        "distance 1 from sample 0 to itself.*precomputed_similarity",
+        r"distance 1 from sample \d+ to itself.*precomputed_similarity",
     ),
     ("precomputed_distance", lambda d: -d, "negative distance"),
     ("precomputed_distance", lambda d: d[:, :-1], "square matrix"),
@@ -429,6 +440,16 @@ def test_bad_matrices_get_one_clear_line_that_names_the_view(easy, metric, spoil
     with pytest.raises(ValueError, match=message) as caught:
         SimilarityGraphFusion(n_clusters=3, metric=metric).fit({"mine": spoil(distances)})
     assert "'mine'" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sample", [0, 7, 59])
+def test_a_message_numbers_samples_as_they_came(easy, sample):
+    """Not as they are in the order of the fit."""
+    distances = pairwise_distances(easy.views["view_0"])
+    np.fill_diagonal(distances, 0)
+    distances[sample, sample] = 1
+    with pytest.raises(ValueError, match=rf"distance 1 from sample {sample} to itself"):
+        SimilarityGraphFusion(n_clusters=3, metric="precomputed_distance").fit(distances)
 
 
 @both

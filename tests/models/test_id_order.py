@@ -149,7 +149,7 @@ def test_a_matrix_whose_columns_may_be_in_another_order(sample):
     assert len(model.fit(Views({"m": matrix}, pairwise=["m"])).labels_) == 150
 
 
-def test_without_ids_nothing_is_moved(sample):
+def test_what_is_in_the_order_of_its_ids_or_has_none_is_not_moved(sample):
     assert id_order(Views(sample)) is None
     assert id_order(Views(sample, sample_ids=range(150))) is None
     assert id_order(Views(sample, sample_ids=[*range(1, 150), 0])).tolist() == [149, *range(149)]

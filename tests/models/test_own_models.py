@@ -192,7 +192,8 @@ def test_what_an_engine_holds_is_neither_pickled_nor_copied(abacus):
             raise AssertionError("points are pickled or copied")
 
     register_engine("abacus", Held)
-    model = DistanceGraphFusion(n_clusters=3, engine="abacus", random_state=0).fit(DATA.views)
+    made = {"n_clusters": 3, "descriptions": "default", "random_state": 0}  # without `Engine.cached`
+    model = DistanceGraphFusion(**made, engine="abacus").fit(DATA.views)
     new = {name: view[:5] for name, view in DATA.views.items()}
     expected = model.predict(new)
     for other in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):

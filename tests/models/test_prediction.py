@@ -101,7 +101,8 @@ def plain_probabilities(model, old, new):
 @pytest.mark.parametrize("engine", ["numba", "numpy"])
 def test_probabilities_are_those_of_the_plain_version(method, solver, engine, parts):
     old, new = parts
-    model = fit(method, old, solver=solver, engine=engine, gamma=2.0, scale="none")
+    made = {"scale": "none", "descriptions": "default"}
+    model = fit(method, old, solver=solver, engine=engine, gamma=2.0, **made)
     expected = plain_probabilities(model, old, new)
     np.testing.assert_allclose(model.predict_proba(new), expected, atol=1e-9)
     np.testing.assert_array_equal(model.predict(new), expected.argmax(axis=1))
@@ -133,7 +134,7 @@ def test_samples_of_the_fit_keep_their_label(method, parts):
 @pytest.mark.filterwarnings("ignore:The graph has 2 connected")
 def test_copies_with_different_labels_share_the_vote():
     x = np.array([[0.0], [0.0], [1.0], [1.1], [5.0], [5.1], [5.2], [6.0]])
-    model = DistanceGraphFusion(n_clusters=2, n_neighbors=3, random_state=0).fit(x)
+    model = DistanceGraphFusion(n_clusters=2, n_neighbors=3, random_state=0, row_order="given").fit(x)
     labels = np.array([0, 1, 0, 0, 1, 1, 1, 1])
     model.predictor_ = dataclasses.replace(model.predictor_, labels=labels)
     assert model.predict_proba(np.zeros((1, 1))).tolist() == [[0.5, 0.5]]
@@ -256,10 +257,11 @@ def test_distances_to_the_samples_of_the_fit(parts):
     old, new = parts
     within = {name: cdist(array, array) for name, array in old.items()}
     between = {name: cdist(new[name], array) for name, array in old.items()}
-    model = fit(DistanceGraphFusion, within, metric="precomputed_distance")
-    expected = fit(DistanceGraphFusion, old, scale="none").predict_proba(new)
+    # In the order of the rows: that by content is another for distances.
+    model = fit(DistanceGraphFusion, within, metric="precomputed_distance", row_order="given")
+    expected = fit(DistanceGraphFusion, old, scale="none", row_order="given").predict_proba(new)
     np.testing.assert_allclose(model.predict_proba(between), expected, atol=1e-9)
-    ids = [f"p{i}" for i in range(192)]
+    ids = [f"p{i:03d}" for i in range(192)]  # in their order, too
     framed = {name: pd.DataFrame(d, index=ids, columns=ids) for name, d in within.items()}
     model = fit(DistanceGraphFusion, framed, metric="precomputed_distance")
     order = np.random.default_rng(0).permutation(192)
@@ -268,8 +270,8 @@ def test_distances_to_the_samples_of_the_fit(parts):
         for name, d in between.items()
     }
     np.testing.assert_allclose(model.predict_proba(shuffled), expected, atol=1e-9)
-    shuffled["view_1"] = shuffled["view_1"].rename(columns={"p3": "q3"})
-    with pytest.raises(ValueError, match=r"'view_1' has no column for sample 'p3' of the fit \(1 such"):
+    shuffled["view_1"] = shuffled["view_1"].rename(columns={"p003": "q003"})
+    with pytest.raises(ValueError, match=r"'view_1' has no column for sample 'p003' of the fit \(1 such"):
         model.predict(shuffled)
 
 
@@ -283,8 +285,9 @@ def test_similarities_to_the_samples_of_the_fit(parts):
         match = matching(fit(method, old).labels_, model.labels_)
         assert np.mean(model.predict(between) == match[expected]) > 0.9
     nobody = {name: sparse.csr_array((48, 192)) for name in within}
-    with pytest.warns(UserWarning, match="48 new samples have no edge"):
+    with pytest.warns(UserWarning, match="48 new samples have no edge") as warned:
         chance = model.predict_proba(nobody)
+    assert len(warned) == 1  # once, and not for each description
     np.testing.assert_allclose(chance, np.tile(np.bincount(model.labels_) / 192, (48, 1)))
 
 

@@ -32,7 +32,7 @@ def test_a_fit_to_prepared_views_is_a_fit_that_prepares_them(made):
     views, _ = made
     prepared = quiet(prepare_views, views, C)
     assert prepared.names == ("view_0", "view_1", "view_2", "words")
-    given = {"n_clusters": C, "random_state": 0}
+    given = {"n_clusters": C, "random_state": 0, "row_order": "given"}  # as their contents differ
     own = quiet(DistanceGraphFusion(**given).fit, views)
     other = quiet(
         DistanceGraphFusion(scale="none", metric=["euclidean"] * 3 + ["cosine"], **given).fit, prepared

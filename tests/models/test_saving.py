@@ -15,6 +15,7 @@ import types
 import uuid
 import warnings
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -38,6 +39,9 @@ from consilience import (
     make_multiview,
 )
 from consilience.engines import get_engine
+from consilience.fusion import Fused
+from consilience.fusion.edge_fusion import LearnedAverage
+from consilience.graphs import EdgeKernel
 from consilience.inspection import inspect
 from consilience.io.model_files import ModelFileError, arrays, container
 from consilience.io.model_files.arrays import ArrayWriter
@@ -46,7 +50,11 @@ from consilience.io.model_files.decoding import Decoder
 from consilience.io.model_files.encoding import Encoder
 from consilience.io.stored import REGISTRY
 from consilience.models import AverageGraph, SharedViews, systems
+from consilience.models.prediction import OtherDescription
 from consilience.spaces import Scaling, Space
+from consilience.spaces.descriptions import Transform
+from consilience.stages.describe import DescriptionTable, Redescribed
+from consilience.stages.sparsify import UnifiedGraph
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The graph has .* connected components"),
@@ -460,6 +468,23 @@ VALUES = [
     KMeansLabels(n_init=4),
     ClusterQRLabels(),
     LeidenLabels(resolution=0.5),
+    Transform("direction", center=np.arange(3.0)),
+    Transform("log", 2.5, np.arange(3.0), np.zeros(3)),
+    Transform("log", factors=np.ones(3)),
+    Transform("rank", quantiles=np.arange(6.0).reshape(2, 3)),
+    DescriptionTable(("default", "log"), (20, 6), np.array([0.25, math.nan]), np.array([0.75, 0.25])),
+    OtherDescription(
+        (None, Transform("direction")),
+        (EdgeKernel(), EdgeKernel()),
+        np.array([1.0, 0.5]),
+        LearnedAverage(np.ones(2)),
+        6,
+        0.125,
+    ),
+    Redescribed(
+        UnifiedGraph(sparse.csr_array(np.eye(2)[::-1])),
+        (Fused(None, LearnedAverage(np.ones(2)), np.ones(2)),),
+    ),
 ]
 
 
@@ -527,6 +552,45 @@ def test_spaces_of_sparse_and_given_matrices_are_the_same_after_loading(tmp_path
         archive.write(space)
         found = [engine.nearest(engine.place(one), 4).lists for one in (space, archive.read())]
         assert_same(*found)
+
+
+def test_what_a_fit_keeps_to_predict_by_other_descriptions_is_stored(fitted):
+    for name in ("SGF", "DGF"):
+        model = fitted[name]
+        assert len(model.predictor_.others) == len(model.descriptions_.others) > 0
+        assert any(one is not None for other in model.predictor_.others for one in other.transforms)
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda p: replace(p, others=(replace(p.others[0], share=0.0),)), "its shares do not fit"),
+        (lambda p: replace(p, others=p.others * 9), "its shares do not fit"),
+        (lambda p: replace(p, others=(replace(p.others[0], n_neighbors=0),)), "its descriptions do not fit"),
+        (lambda p: replace(p, others=(replace(p.others[0], units=np.ones(9)),)), "its descriptions do not"),
+        (lambda p: replace(p, others=(replace(p.others[0], transforms=()),)), "its descriptions do not fit"),
+    ],
+)
+def test_other_descriptions_that_do_not_fit_are_refused(harm, message, fitted, tmp_path):
+    archive = Archive(tmp_path)
+    archive.write(harm(fitted["SGF"].predictor_))
+    with pytest.raises(ModelFileError, match=message):
+        archive.read()
+
+
+NO_TRANSFORMS = {
+    "no description": Transform("square", center=np.ones(3)),
+    "features do not fit": Transform("log", 1.0, np.array([1.0, math.nan]), np.ones(2)),
+    "quantiles do not fit": Transform("rank", quantiles=np.arange(3.0)),
+}
+
+
+@pytest.mark.parametrize(("message", "value"), NO_TRANSFORMS.items(), ids=NO_TRANSFORMS)
+def test_a_transform_that_is_none_is_refused(message, value, tmp_path):
+    archive = Archive(tmp_path)
+    archive.write(value)
+    with pytest.raises(ModelFileError, match=message):
+        archive.read()
 
 
 def test_an_array_that_is_used_twice_is_stored_once_and_is_one_array_again(tmp_path):

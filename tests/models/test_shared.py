@@ -31,7 +31,8 @@ def test_neighbours_are_searched_once_for_many_fits(monkeypatch):
     )
     shared = SharedViews(make_multiview(80, n_views=3, n_clusters=3, random_state=0).views)
     for beta in (0.1, 1, 10):
-        SimilarityGraphFusion(n_clusters=3, n_neighbors=7, beta=beta, random_state=0).fit(shared)
+        made = {"n_clusters": 3, "n_neighbors": 7, "descriptions": "default", "random_state": 0}
+        SimilarityGraphFusion(**made, beta=beta).fit(shared)
     assert searched == [7, 7, 7]
 
 

@@ -31,9 +31,11 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.filterwarnings("ignore:The graph has .* connected components"),
 ]
+AFTER_EMBED = ("0008-sparsify", "0009-describe", "0010-redescribe", "0011-embed")
 STAGES = ("search", "agree", "connect", "weigh", "fuse", "sparsify", "embed", "label")
 RESUMED = [
     *((name, stage) for name in ("SGF", "DGF", "Average") for stage in STAGES),
+    *((name, stage) for name in ("SGF", "DGF") for stage in ("trust", "describe", "redescribe")),
     *((name, stage) for name in ("SGF-0", "DGF-0") for stage in STAGES if stage not in ("agree", "connect")),
 ]
 
@@ -175,7 +177,7 @@ def test_views_that_lack_samples_with_ids_in_no_order(stage, sample, tmp_path, w
 
 
 def test_shared_views_resume_too(sample, tmp_path, watch):
-    made = {"n_clusters": 3, "random_state": 0}
+    made = {"n_clusters": 3, "random_state": 0, "effort": "low"}
     expected = SimilarityGraphFusion(**made).fit(sample.views)
     shared = SharedViews(sample.views)
     stopped(SimilarityGraphFusion(**made), shared, tmp_path, watch, after="weigh")
@@ -201,12 +203,18 @@ def test_a_fit_without_a_seed_goes_on_with_the_numbers_it_began_with(sample, tmp
 @pytest.mark.parametrize("stage", ["embed", "label"])
 def test_a_generator_that_is_passed_ends_in_the_same_state(stage, sample, tmp_path, watch):
     through, again = np.random.RandomState(5), np.random.RandomState(5)
-    expected = SimilarityGraphFusion(n_clusters=3, random_state=through).fit(sample.views)
+    expected = SimilarityGraphFusion(effort="low", n_clusters=3, random_state=through).fit(sample.views)
     stopped(
-        SimilarityGraphFusion(n_clusters=3, random_state=again), sample.views, tmp_path, watch, after=stage
+        SimilarityGraphFusion(effort="low", n_clusters=3, random_state=again),
+        sample.views,
+        tmp_path,
+        watch,
+        after=stage,
     )
     again = np.random.RandomState(5)  # a new process
-    model = resumed(SimilarityGraphFusion(n_clusters=3, random_state=again), sample.views, tmp_path)
+    model = resumed(
+        SimilarityGraphFusion(effort="low", n_clusters=3, random_state=again), sample.views, tmp_path
+    )
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert again.random_sample() == through.random_sample()
 
@@ -214,7 +222,7 @@ def test_a_generator_that_is_passed_ends_in_the_same_state(stage, sample, tmp_pa
 def test_what_was_warned_of_is_warned_of_again(sample, tmp_path, watch):
     noise = np.random.default_rng(0).normal(size=(300, 5))
     views = {**sample.views, "noise": noise}
-    model = SimilarityGraphFusion(n_clusters=3, random_state=0)
+    model = SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0)
     with pytest.warns(UserWarning, match="agrees with no other view"):
         expected = model.fit(views).warnings_
     with pytest.warns(UserWarning, match="agrees with no other view"):
@@ -241,7 +249,11 @@ def test_what_was_warned_of_is_warned_of_again(sample, tmp_path, watch):
 )
 def test_another_fit_does_not_go_on_from_it(other, sample, tmp_path, watch, monkeypatch):
     stopped(
-        SimilarityGraphFusion(n_clusters=3, random_state=0), sample.views, tmp_path, watch, after="sparsify"
+        SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0),
+        sample.views,
+        tmp_path,
+        watch,
+        after="sparsify",
     )
     other, cls, views = dict(other), SimilarityGraphFusion, dict(sample.views)
     cls = other.pop("class", cls)
@@ -258,7 +270,7 @@ def test_another_fit_does_not_go_on_from_it(other, sample, tmp_path, watch, monk
 
 
 def test_what_does_not_matter_for_the_result_does_not_matter(sample, tmp_path, watch):
-    model = SimilarityGraphFusion(n_clusters=3, random_state=0)
+    model = SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0)
     stopped(model, sample.views, tmp_path, watch, after="embed")
     model.set_params(n_jobs=1, callback=lambda *_: None)
     resumed(model, sample.views, tmp_path)
@@ -266,7 +278,7 @@ def test_what_does_not_matter_for_the_result_does_not_matter(sample, tmp_path, w
 
 
 @pytest.mark.parametrize("harm", ["cut off", "changed", "empty", "removed", "of another fit"])
-@pytest.mark.parametrize("kind", ["0008-embed.result", "0007-sparsify.checkpoint", "0003-agree.checkpoint"])
+@pytest.mark.parametrize("kind", ["0011-embed.result", "0008-sparsify.checkpoint", "0005-trust.checkpoint"])
 def test_of_a_damaged_file_a_warning_is_given_and_its_stage_is_run_again(harm, kind, sample, tmp_path, watch):
     made = {"n_clusters": 3, "random_state": 0}
     expected = content(SimilarityGraphFusion(**made).fit(sample.views), tmp_path)
@@ -305,20 +317,32 @@ def test_of_a_damaged_file_a_warning_is_given_and_its_stage_is_run_again(harm, k
 def test_results_that_no_later_stage_needs_are_removed(sample, tmp_path, watch):
     def files(after):
         folder = tmp_path / after
-        stopped(SimilarityGraphFusion(n_clusters=3, random_state=0), sample.views, folder, watch, after=after)
+        stopped(
+            SimilarityGraphFusion(n_clusters=3, random_state=0),
+            sample.views,
+            folder,
+            watch,
+            after=after,
+        )
         return {file.name for file in next(folder.iterdir()).glob("*.result")}
 
     lists = {"0000-search.result", "0001-search.part1.result", "0002-search.part2.result"}
     assert files("agree") == {*lists, "0003-agree.result"}
+    kept = {"0003-agree.result", "0005-trust.result"}
     assert files("connect") == {*lists, "0003-agree.result", "0004-connect.result"}
-    assert files("weigh") == {"0003-agree.result", "0004-connect.result", "0005-weigh.result"}
-    assert files("fuse") == {"0003-agree.result", "0004-connect.result", "0006-fuse.result"}
-    # The fitted model needs what the views were selected by, and what was fused.
-    assert files("sparsify") == {"0003-agree.result", "0006-fuse.result", "0007-sparsify.result"}
+    assert files("trust") == {*lists, *kept, "0004-connect.result"}
+    assert files("weigh") == {*kept, "0004-connect.result", "0006-weigh.result"}
+    assert files("fuse") == {*kept, "0004-connect.result", "0007-fuse.result"}
+    # The fitted model needs what the views were selected by, what was fused, and the descriptions.
+    kept.add("0007-fuse.result")
+    assert files("sparsify") == {*kept, "0008-sparsify.result"}
+    assert files("describe") == {*kept, "0008-sparsify.result", "0009-describe.result"}
+    found = files("embed")
+    assert found == {*kept, *(f"{name}.result" for name in AFTER_EMBED)}
 
 
 def test_two_runs_at_once_do_not_disturb_each_other(sample, tmp_path, watch):
-    made = {"n_clusters": 3, "random_state": 0}
+    made = {"n_clusters": 3, "random_state": 0, "effort": "low"}
     stopped(SimilarityGraphFusion(**made), sample.views, tmp_path, watch, after="sparsify")
     (own,) = tmp_path.iterdir()
     other = RunFolder(tmp_path, own.name)  # as if a second process had gone on with it
@@ -333,7 +357,7 @@ def test_two_runs_at_once_do_not_disturb_each_other(sample, tmp_path, watch):
 
 
 def test_files_of_others_are_left_alone(sample, tmp_path, watch):
-    made = {"n_clusters": 3, "random_state": 0}
+    made = {"n_clusters": 3, "random_state": 0, "effort": "low"}
     stopped(SimilarityGraphFusion(**made), sample.views, tmp_path, watch, after="weigh")
     (own,) = tmp_path.iterdir()
     (own / "notes.txt").write_text("mine")
@@ -344,10 +368,16 @@ def test_files_of_others_are_left_alone(sample, tmp_path, watch):
 
 
 def test_what_a_killed_run_was_writing_is_removed(sample, tmp_path, watch):
-    stopped(SimilarityGraphFusion(n_clusters=3, random_state=0), sample.views, tmp_path, watch, after="weigh")
+    stopped(
+        SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0),
+        sample.views,
+        tmp_path,
+        watch,
+        after="weigh",
+    )
     (own,) = tmp_path.iterdir()
     (own / ".0123456789abcdef.part").write_bytes(b"half")
-    resumed(SimilarityGraphFusion(n_clusters=3, random_state=0), sample.views, tmp_path)
+    resumed(SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0), sample.views, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -355,7 +385,7 @@ def test_an_interrupt_leaves_checkpoints_and_says_where(sample, tmp_path, monkey
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    model = SimilarityGraphFusion(n_clusters=3, random_state=0).fit(sample.views)
+    model = SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0).fit(sample.views)
     before = dict(vars(model))
     monkeypatch.setattr(base, "embed", interrupted)
     with caplog.at_level(logging.WARNING, "consilience"):
@@ -382,7 +412,7 @@ def test_an_interrupt_while_a_checkpoint_is_written_leaves_no_half_of_it(sample,
 
     monkeypatch.setattr(checkpoints, "write_file", interrupted)
     with pytest.raises(KeyboardInterrupt), config_context(checkpoint_dir=tmp_path):
-        SimilarityGraphFusion(n_clusters=3, random_state=0).fit(sample.views)
+        SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0).fit(sample.views)
     (own,) = tmp_path.iterdir()
     assert not list(own.glob(".*")) and len(list(own.glob("*.checkpoint"))) == 3
 
@@ -402,10 +432,12 @@ def test_a_full_disk_ends_the_checkpoints_and_not_the_fit(sample, tmp_path, monk
             raise OSError(errno.ENOSPC, "No space left on device")
         plain(path, *args)
 
-    expected = SimilarityGraphFusion(n_clusters=3, random_state=0).fit(sample.views)
+    expected = SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0).fit(sample.views)
     monkeypatch.setattr(checkpoints, "write_file", full)
     with pytest.warns(UserWarning, match=r"'search.part2' cannot be written .*No space left.*goes on"):
-        model = resumed(SimilarityGraphFusion(n_clusters=3, random_state=0), sample.views, tmp_path)
+        model = resumed(
+            SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0), sample.views, tmp_path
+        )
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert len(calls) == 6 and list(tmp_path.iterdir()) == []
 
@@ -436,7 +468,7 @@ def test_systems_that_do_not_resume_are_fitted_all_the_same(sample, tmp_path):
 
 def test_a_fit_without_a_folder_writes_nothing(sample, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    SimilarityGraphFusion(n_clusters=3, random_state=0).fit(sample.views)
+    SimilarityGraphFusion(effort="low", n_clusters=3, random_state=0).fit(sample.views)
     assert list(tmp_path.iterdir()) == []
 
 

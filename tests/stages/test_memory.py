@@ -1,6 +1,7 @@
 """How much memory a fit is estimated to need, and the refusal of fits that would need too much."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,6 +105,35 @@ def test_sparse_views_count_what_they_store():
     assert dense.input == 8 * 10**10
 
 
+def test_views_in_an_order_of_the_fit_are_copies_up_to_a_number():
+    given, content = (of(n_samples=10**5, row_order=order) for order in ("given", "content"))
+    copies = 8 * 10**5 * 224
+    for name in ESTIMATED[:-1]:
+        assert content.stages[name] - given.stages[name] == copies
+    assert content.stages["label"] - given.stages["label"] > copies  # results are put back, too
+    given, content = (of(n_samples=10**5, mapped=True, row_order=order) for order in ("given", "content"))
+    assert content.stages["search"] - given.stages["search"] == copies  # of views in files, too
+    assert of(row_order="given").stages == of().stages  # 224 million numbers are not copied
+    with pytest.raises(ValueError, match="row_order"):
+        of(row_order="sorted")
+
+
+def test_samples_with_ids_are_not_taken_to_be_in_an_order_of_the_content(sample, size_of):
+    model, arrays = DistanceGraphFusion(n_clusters=3), list(sample.views.values())
+    assert size_of(model, Views(arrays)).is_reordered
+    assert not size_of(model, Views(arrays, sample_ids=range(300))).is_reordered
+    assert not size_of(model.set_params(row_order="given"), Views(arrays)).is_reordered
+
+
+def test_the_order_given_is_advised_where_it_saves_enough():
+    size = FitSize(10**5, (ViewSize(400),), 5, 2, row_order="content")
+    advice = [str(one.what) for one in cheapest(size, Bound(0), 10)]
+    assert "row_order='given'" in advice
+    assert "row_order='given'" not in [
+        str(one.what) for one in cheapest(replace(size, row_order="given"), Bound(0), 10)
+    ]
+
+
 def test_the_exact_search_has_a_buffer_for_each_thread():
     few, many = (of(n_samples=50_000, n_jobs=n, neighbor_search="exact") for n in (1, 64))
     assert many.stages["search"] - few.stages["search"] == 63 * (2 << 20)
@@ -128,18 +158,78 @@ def test_what_cannot_be_estimated_is_refused(bad):
 @pytest.mark.parametrize("system", FITTED)
 def test_a_fit_needs_what_the_function_estimates(system, sample, size_of):
     views = Views([array.astype(np.float32) for array in sample.views.values()])
-    model = FITTED[system](n_clusters=3, n_neighbors=7, n_jobs=1)
-    needed = memory_estimate(
-        300,
-        [array.shape[1] for array in views.arrays],
-        n_neighbors=7,
-        n_clusters=3,
-        dtype=np.float32,
-        system=system,
-        n_jobs=1,
-    )
-    planned = estimate(size_of(model, views))
-    assert (planned.stages, planned.input) == (needed.stages, needed.input)
+    for asked in (
+        {},
+        {"effort": "low"},
+        {"effort": "medium"},
+        {"effort": "high", "row_weights": "agreement"},
+        {"descriptions": "default"},
+        {"row_weights": "learned", "effort": "low"},
+    ):
+        model = FITTED[system](n_clusters=3, n_neighbors=7, n_jobs=1, **asked)
+        needed = memory_estimate(
+            300,
+            [array.shape[1] for array in views.arrays],
+            n_neighbors=7,
+            n_clusters=3,
+            dtype=np.float32,
+            system=system,
+            n_jobs=1,
+            **({"row_weights": "uniform"} if system == "Average" else {}) | asked,
+        )
+        planned = size_of(model, views)
+        assert estimate(planned).stages == needed.stages and needed.input == estimate(planned).input
+        assert planned == needed.size
+
+
+def test_effort_needs_memory_and_descriptions_do_not_with_many_samples():
+    low, medium, high = (of(n_samples=20_000, effort=effort) for effort in ("low", "medium", "high"))
+    assert set(medium.stages) - set(low.stages) == {"trust"}
+    assert set(high.stages) - set(medium.stages) == {"describe", "redescribe"}
+    assert high.peak > medium.peak >= low.peak
+    copies = 3 * 8 * 20_000 * 224  # three other forms, in double precision
+    assert high.stages["describe"] == high.stages["sparsify"] + copies - both_directions(high)
+    in_files = of(n_samples=20_000, mapped=True, dtype=np.float32)
+    assert in_files.stages["describe"] >= in_files.libraries + copies
+    assert of(n_samples=20_001).stages["describe"] < high.stages["describe"] - copies / 2
+    assert of(effort="high").peak == of(effort="medium").peak
+
+
+def both_directions(needed):
+    """Return what only the stage `sparsify` holds."""
+    size = needed.size
+    return int(2 * (size.edge_bytes + 4) * size.n_kept)
+
+
+@pytest.mark.parametrize(
+    ("asked", "advised"),
+    [
+        ({}, "effort='low'"),
+        ({"effort": "medium"}, "effort='low'"),
+        ({"descriptions": "confirmed"}, "descriptions='default'"),
+        ({"row_weights": "uniform"}, "descriptions='default'"),
+        ({"effort": "low"}, None),
+        ({"descriptions": "default", "row_weights": "learned"}, None),
+    ],
+)
+def test_less_effort_is_advised_where_it_helps(asked, advised):
+    # Of the default, other descriptions need the most; of medium effort, the vectors of many clusters.
+    asked = {"n_samples": 10_000, "n_clusters": 500 if "medium" in asked.values() else 20, **asked}
+    size = of(**asked).size
+    found = {str(one.what): one.needed for one in cheapest(size, Bound(0), 20)}
+    of_effort = [what for what in found if what.startswith(("effort", "descriptions"))]
+    assert of_effort == ([] if advised is None else [advised])
+    if advised is not None:
+        parameter, value = advised.split("=")
+        changed = {**asked, parameter: value.strip("'")}
+        assert found[advised] == of(**changed).peak
+
+
+@pytest.mark.parametrize("bad", [{"effort": "most"}, {"descriptions": "all"}, {"row_weights": "fair"}])
+def test_unknown_settings_are_named(bad):
+    ((name, value),) = bad.items()
+    with pytest.raises(ValueError, match=f"Unknown {name} '{value}'; known: "):
+        of(**bad)
 
 
 def test_what_views_are(tmp_path):

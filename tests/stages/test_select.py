@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
@@ -138,14 +139,15 @@ def test_the_null_can_be_kept():
         first[0] = 1.0
 
 
-def test_a_model_that_chose_is_like_one_that_was_given_the_number(fitted, sample):
+def test_a_model_that_chose_is_like_one_that_was_given_the_number(sample):
+    # Before a number is chosen, trust and descriptions are found with the usual one.
+    model = DistanceGraphFusion(n_clusters="auto", effort="low", random_state=0)
+    fitted = clone(model).fit(sample.views)
     found = fitted.cluster_selection_
     assert isinstance(found, ClusterSelection)
     assert fitted.n_clusters == "auto" == fitted.get_params()["n_clusters"]
     assert fitted.n_clusters_ == found.chosen == 4
-    given = DistanceGraphFusion(n_clusters=4, n_neighbors=fitted.n_neighbors_, random_state=0).fit(
-        sample.views
-    )
+    given = clone(model).set_params(n_clusters=4, n_neighbors=fitted.n_neighbors_).fit(sample.views)
     np.testing.assert_array_equal(given.labels_, fitted.labels_)
     np.testing.assert_allclose(given.eigenvalues_, fitted.eigenvalues_, atol=1e-8)
     assert given.embedding_.shape == fitted.embedding_.shape == (300, 4)

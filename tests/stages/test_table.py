@@ -31,6 +31,9 @@ SIZES = {
     "many samples": FitSize(10**6, (ViewSize(64), ViewSize(32), ViewSize(128)), 10, 20, n_threads=8),
     "exact": FitSize(10**5, (ViewSize(64),), 10, 20, search="exact"),
     "approximate": FitSize(10**4, (ViewSize(64),), 10, 20, search="approximate"),
+    "trust": FitSize(1000, (ViewSize(64), ViewSize(32)), 10, 5, learns_trust=True),
+    "high effort": FitSize(1000, (ViewSize(64), ViewSize(32)), 10, 5, learns_trust=True, describes=True),
+    "too many to describe": FitSize(10**5, (ViewSize(64),), 10, 20, learns_trust=True, describes=True),
 }
 every_size = pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 
@@ -38,6 +41,13 @@ every_size = pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.fixture(scope="module")
 def sample():
     return make_multiview(80, n_views=3, n_clusters=3, separation=4.0, random_state=0)
+
+
+def names_of(size, selects=False):
+    """Return the stages that a fit of a size has."""
+    has = {"select": selects, "trust": size.learns_trust}
+    has |= dict.fromkeys(("describe", "redescribe"), size.describes)
+    return [name for name in NAMES if has.get(name, True)]
 
 
 def planned(model, views):
@@ -50,7 +60,7 @@ def planned(model, views):
 def test_names_are_different_and_those_of_modules():
     assert len(set(NAMES)) == len(NAMES)
     for stage in STAGES:
-        module = import_module(f"consilience.stages.{stage.name}")
+        module = import_module(f"consilience.stages.{stage.name.removeprefix('re')}")
         assert stage.what and stage.returns
         hints = get_type_hints(getattr(module, stage.name))
         assert hints["return"].__dataclass_params__.frozen
@@ -63,14 +73,21 @@ def test_a_stage_needs_only_stages_before_it():
 
 
 @pytest.mark.parametrize("name", OF_THE_TABLE)
-@pytest.mark.parametrize("settings", [{"n_clusters": 3}, {"n_clusters": "auto"}], ids=str)
-def test_every_stage_that_a_model_plans_is_an_entry(name, settings, sample):
-    plan = planned(systems()[name](random_state=0, **settings), sample.views)
-    assert [stage.name for stage in plan] == [
-        n for n in NAMES if n != "select" or "auto" in settings.values()
-    ]
+@pytest.mark.parametrize("n_clusters", [3, "auto"])
+@pytest.mark.parametrize("effort", ["low", "medium", "high"])
+def test_every_stage_that_a_model_plans_is_an_entry(name, n_clusters, effort, sample):
+    made = {"n_clusters": n_clusters, "row_weights": "auto", "effort": effort}
+    plan = planned(systems()[name](random_state=0, **made), sample.views)
+    left_out = {
+        "low": {"trust", "describe", "redescribe"},
+        "medium": {"describe", "redescribe"},
+        "high": set(),
+    }
+    left_out = left_out[effort] | (set() if n_clusters == "auto" else {"select"})
+    assert [stage.name for stage in plan] == [one for one in NAMES if one not in left_out]
     for stage in plan:
-        assert stage.needs == STAGES[NAMES.index(stage.name)].needs
+        needed = STAGES[NAMES.index(stage.name)].needs
+        assert stage.needs == tuple(one for one in needed if one not in left_out)
     assert len(plan[NAMES.index("search")].seconds) == 3  # a part for each view
 
 
@@ -101,11 +118,13 @@ def test_the_stages_that_are_run_are_those_that_are_planned(name, sample, monkey
 @pytest.mark.parametrize("selects", [False, True])
 def test_costs_are_positive(size, selects):
     plan = plan_of(size, selects=selects)
-    assert [stage.name for stage in plan] == [name for name in NAMES if selects or name != "select"]
+    assert [stage.name for stage in plan] == names_of(size, selects)
+    # An average has no agreement to measure, and many samples have one description: nothing else is free.
+    free = set() if size.is_fusion else {"agree"}
+    free |= set() if size.tries_descriptions else {"describe", "redescribe"}
     for stage in plan:
         assert np.isfinite(stage.seconds).all() and min(stage.seconds) >= 0
-        # An average has no agreement to measure: that is the only stage without a cost.
-        assert min(stage.seconds) > 0 or (stage.name == "agree" and not size.is_fusion), stage.name
+        assert min(stage.seconds) > 0 or stage.name in free, stage.name
 
 
 @every_size
@@ -114,7 +133,7 @@ def test_memory_is_never_negative_and_every_stage_needs_some(size):
         for one in stage.memory:
             assert np.isfinite(one.n_bytes(size)) and one.n_bytes(size) >= 0, one.what
     needed = estimate(size)
-    assert list(needed.stages) == [name for name in NAMES if name != "select"]
+    assert list(needed.stages) == names_of(size)
     assert min(needed.stages.values()) >= LIBRARIES + size.n_input > LIBRARIES
     assert needed.peak == max(needed.stages.values())
 

@@ -531,9 +531,10 @@ def test_graphs_among_views_are_matched_by_id():
     views = Views({"features": pd.DataFrame(features, index=ids), "net": graph})
     assert views.pairwise == (False, True) and views.graphs == (None, "similarity")
     assert np.array_equal(views["net"].toarray(), matrix.toarray())
-    model = SimilarityGraphFusion(n_clusters=4, random_state=0, assign_labels=TEN).fit(views)
+    made = {"descriptions": "default"}  # of which there is no other where the metric is given, as below
+    model = SimilarityGraphFusion(n_clusters=4, random_state=0, assign_labels=TEN, **made).fit(views)
     assert model.metrics_ == ("euclidean", "precomputed_similarity")
-    twin = fitted(SimilarityGraphFusion, matrix, features)
+    twin = fitted(SimilarityGraphFusion, matrix, features, **made)
     assert np.array_equal(model.labels_, twin.labels_)
 
 

@@ -49,8 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     answered = isinstance(fusion_help, FusionHelp)
     verdict_text = fusion_help.sentence if isinstance(fusion_help, FusionHelp) else fusion_help
     if arguments.json:
-        verdict = fusion_help.verdict if isinstance(fusion_help, FusionHelp) else None
-        facts = None if fusion_help is None else {"verdict": verdict, "sentence": verdict_text}
+        verdict, strength = (
+            (fusion_help.verdict, fusion_help.strength)
+            if isinstance(fusion_help, FusionHelp)
+            else (None, None)
+        )
+        said = {"verdict": verdict, "strength": strength, "sentence": verdict_text}
+        facts = None if fusion_help is None else said
         show(json.dumps({**summary, "fusion_help": facts}, indent=1, ensure_ascii=False))
         return 0
     show(f"{summary['n_samples']} samples in {summary['n_clusters']} clusters")

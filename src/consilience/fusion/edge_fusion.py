@@ -163,6 +163,10 @@ class EdgeFusion(ABC):  # noqa: B024 - one of two methods is implemented, so nei
             learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected
         )
 
+    def without_callback(self) -> EdgeFusion:
+        """Return the same model, without anything that watches its rounds: nobody has asked to see these."""
+        return self
+
     def combine(
         self,
         weights: NDArray[np.floating[Any]],
@@ -322,6 +326,10 @@ class ConsistentFusion(EdgeFusion):
     def __init__(self, kind: Kind, beta: float, gamma: float, schedule: Schedule) -> None:
         self.kind: Kind = kind
         self.beta, self.gamma, self.schedule = float(beta), float(gamma), schedule
+
+    def without_callback(self) -> ConsistentFusion:
+        """Return the same model without its callback."""
+        return ConsistentFusion(self.kind, self.beta, self.gamma, replace(self.schedule, callback=None))
 
     def kernel(self, values: Any, kind: Kind, judged: Any | None, view: int, engine: Engine) -> EdgeKernel:
         """Return the kernel: to Gaussian similarities, or to standardised squared distances."""

@@ -14,12 +14,54 @@ from ..engines import Engine
 from ..fusion import Fused, FusionResult
 from ..graphs import EdgeSet
 from ..io.stored import stored
+from ..spaces import Space
+from ..spaces.descriptions import Transform
 from ..stages.agree import ViewSelection
+from ..stages.describe import DescriptionTable
 from ..stages.label import canonical_labels
 from ..stages.prepare import PreparedViews, expand
 from ..stages.sparsify import UnifiedGraph
 from .base import GraphClusters
-from .given import GivenViews, Order
+from .given import GivenViews, Order, RowOrder
+from .prediction import OtherDescription, Predictor
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedResult:
+    """What was found with other descriptions of the features.
+
+    Attributes
+    ----------
+    table : DescriptionTable
+        The descriptions that were tried.
+    graph : UnifiedGraph
+        The weighted mean of their unified graphs.
+    fused : tuple of Fused
+        What the fusion learned in each of `table.others`.
+    spaces : tuple of (tuple of Space)
+        The kept views in each of these.
+    """
+
+    table: DescriptionTable
+    graph: UnifiedGraph
+    fused: tuple[Fused, ...]
+    spaces: tuple[tuple[Space, ...], ...]
+
+    def predictor(self, default: Predictor) -> Predictor:
+        """Return a predictor by all descriptions, from the one by the default."""
+        table = self.table
+        others = tuple(
+            OtherDescription(
+                tuple(one.scaling if isinstance(one.scaling, Transform) else None for one in spaces),
+                fused.kernels,
+                fused.units,
+                fused.learned,
+                table.n_neighbors[number],
+                float(table.share[number]),
+            )
+            for number, fused, spaces in zip(table.others, self.fused, self.spaces, strict=True)
+        )
+        return replace(default, others=others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +71,7 @@ class StageResults:
     Attributes
     ----------
     given : GivenViews
-        The data, with the samples in the order of the fit.
+        The data, with the samples as they came.
     spaces : PreparedViews
         The views that say anything.
     selection : ViewSelection
@@ -40,8 +82,10 @@ class StageResults:
         The unified graph.
     clusters : GraphClusters
         Its clusters.
-    order : ndarray of shape (n,), or None
-        Which sample, as they came, is at each place of the fit; None: the order is the same.
+    order : RowOrder
+        The order of the samples in all of the others.
+    described : DescribedResult or None
+        What other descriptions of the features gave; None if none were tried.
     """
 
     given: GivenViews
@@ -50,7 +94,8 @@ class StageResults:
     fused: Fused
     graph: UnifiedGraph
     clusters: GraphClusters
-    order: Order | None
+    order: RowOrder
+    described: DescribedResult | None = None
 
     def found(self, engine: Engine) -> FoundGraph:
         """Return what was found about the samples, fetched, in the order in which they came."""
@@ -63,7 +108,8 @@ class StageResults:
             self._row_reliability(engine),
             None if result is None else result.fetched(engine),
         )
-        return found if self.order is None else in_original_order(found, self.order)
+        places = self.order.places
+        return found if places is None else in_original_order(found, places)
 
     def _row_reliability(self, engine: Engine) -> NDArray[Any]:
         """Return how much each row of each view counts; NaN where it is left out or has not seen a sample."""
@@ -109,8 +155,7 @@ def in_original_order(found: FoundGraph, order: Order) -> FoundGraph:
     """
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
-    graph = sparse.csr_array(found.graph[places][:, places])
-    graph.sort_indices()
+    graph, moved = found.graph, _moved_edges(found.graph.indptr, found.graph.indices, order, places)
     embedding = found.clusters.embedding
     return FoundGraph(
         replace(
@@ -118,26 +163,36 @@ def in_original_order(found: FoundGraph, order: Order) -> FoundGraph:
             labels=canonical_labels(found.clusters.labels[places]),
             embedding=replace(embedding, vectors=embedding.vectors[places]),
         ),
-        graph,
+        sparse.csr_array((graph.data[moved.data], moved.indices, moved.indptr), shape=graph.shape),
         tuple(
             None if one is None else np.asarray(order.astype(one.dtype)[one][places])
             for one in found.neighbors
         ),
         found.row_reliability[places],
-        None if found.fusion is None else _moved(found.fusion, order),
+        None if found.fusion is None else _moved_fusion(found.fusion, order, places),
     )
 
 
-def _moved(result: FusionResult, order: Order) -> FusionResult:
+def _moved_edges(
+    indptr: NDArray[Any], indices: NDArray[Any], order: Order, places: Order
+) -> sparse.csr_array:
+    """Return edges between the samples as they came, sorted; each holds the number that it had."""
+    n = len(order)
+    edges = sparse.csr_array((np.arange(len(indices)), indices, indptr), shape=(n, n))[places]
+    ends = order.astype(indices.dtype)[edges.indices]
+    edges = sparse.csr_array((edges.data, ends, edges.indptr), shape=(n, n))
+    edges.sort_indices()  # within each row, which is much faster than to sort all edges
+    return edges
+
+
+def _moved_fusion(result: FusionResult, order: Order, places: Order) -> FusionResult:
     """Return a fusion on edges between the samples as they came."""
     assert result.edges is not None
-    edges, n = result.edges, len(order)
-    starts, ends = order[edges.rows], order[edges.indices]
-    place = np.lexsort((ends, starts))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=n))])
+    old = result.edges
+    edges = _moved_edges(old.indptr, old.indices, order, places)
 
     def moved(values: Any) -> Any:
-        return None if values is None else np.ascontiguousarray(values[..., place])
+        return None if values is None else np.take(values, edges.data, axis=-1)
 
     return replace(
         result,
@@ -147,7 +202,7 @@ def _moved(result: FusionResult, order: Order) -> FusionResult:
         seen_by_view=moved(result.seen_by_view),
         trust_by_view=moved(result.trust_by_view),
         edges=EdgeSet(
-            indptr.astype(edges.indptr.dtype), ends[place].astype(edges.indices.dtype), moved(edges.seen)
+            edges.indptr.astype(old.indptr.dtype), edges.indices.astype(old.indices.dtype), moved(old.seen)
         ),
     )
 

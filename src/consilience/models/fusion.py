@@ -18,24 +18,29 @@ from ..fusion.edge_fusion import AverageFusion, ConsistentFusion, EdgeFusion
 from ..fusion.problem import check_penalty, check_view_weights
 from ..graphs import EdgeSet
 from ..run.execution import Run
-from ..run.messages import check_choice
+from ..run.messages import Advice, Setting, check_choice
 from ..run.progress import PlannedStage
-from ..stages.agree import Weighting, agree
+from ..spaces.descriptions import can_be_described
+from ..spaces.metric import auto_metrics
+from ..stages.agree import ViewSelection, Weighting, agree
 from ..stages.connect import connect
+from ..stages.describe import DescribedViews, candidates, describe, redescribe
+from ..stages.effort import DESCRIPTIONS, EFFORTS, ROW_WEIGHTINGS, learns_trust, redescribes
 from ..stages.fuse import fuse
 from ..stages.label import KMeansLabels
 from ..stages.prepare import PreparedViews, expand
-from ..stages.search import search
-from ..stages.sizes import FitSize, view_sizes
-from ..stages.sparsify import sparsify
+from ..stages.search import USUAL_CLUSTERS, search
+from ..stages.sizes import MANY_SAMPLES, FitSize, view_sizes
+from ..stages.sparsify import UnifiedGraph, sparsify
 from ..stages.table import plan_of, require_memory
+from ..stages.trust import trust
 from ..stages.weigh import weigh
 from ..views import Views
 from .base import MAX_CLUSTERS, MultiviewClusterer, Settings, cluster_graph
 from .estimator import estimator
-from .fitted import StageResults, ViewTable, make_view_table
+from .fitted import DescribedResult, StageResults, ViewTable, make_view_table
 from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
-from .given import GivenViews, forms_of, id_order
+from .given import ROW_ORDERS, GivenViews, forms_of, kind_of_order
 from .prediction import Predictor
 from .queries import read_new_samples
 
@@ -44,19 +49,23 @@ PAPER: Mapping[str, Any] = MappingProxyType(
         "scale": "none",
         "view_weights": "uniform",
         "row_weights": "uniform",
+        "descriptions": "default",
+        "effort": "low",
         "solver": "dca",
         "tol": 0.05,
         "max_iter": 100,
         "assign_labels": KMeansLabels(n_init=30),
         "neighbor_search": "exact",
+        "row_order": "given",
         "engine": "numba",
     }
 )
 """The settings of the paper's experiments. They stay the same when our defaults change.
 
-Features as they are (`scale`), all views and rows counting alike (`view_weights`, `row_weights`), the paper's
-`solver` with its stopping rule (`tol`, `max_iter`), k-means with 30 restarts (`assign_labels`), exact
-neighbours (`neighbor_search`) and the default `engine`.
+Features as they are (`scale`) and in no other form (`descriptions`, `effort`), all views and rows counting
+alike (`view_weights`, `row_weights`), the paper's `solver` with its stopping rule (`tol`, `max_iter`),
+k-means with 30 restarts (`assign_labels`), exact neighbours (`neighbor_search`), rows in the order of the
+file (`row_order`) and the default `engine`.
 
 What the paper chooses per data set is not in it: `n_neighbors` (6 in its tables), `metric`, `beta` and
 `gamma`. Use as ``DistanceGraphFusion(n_clusters=7, n_neighbors=6, beta=0.01, gamma=1e-4, **PAPER)``.
@@ -76,9 +85,12 @@ class GraphFusion(MultiviewClusterer):
     max_clusters: int | None = None
     view_selection: Literal["auto", "all", "agreement"] = "auto"
     view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] | None = "uniform"
-    row_weights: Literal["agreement", "uniform"] = "uniform"
+    row_weights: Literal["auto", "learned", "agreement", "uniform"] = "uniform"
+    descriptions: Literal["auto", "confirmed", "default"] = "auto"
+    effort: Literal["low", "medium", "high"] = "low"
     missing: Literal["impute", "plain"] = "impute"
     assign_labels: Any = "kmeans"
+    row_order: Literal["content", "given"] = "content"
 
     takes_missing: ClassVar[bool] = True
     clusters_a_graph: ClassVar[bool] = True
@@ -94,25 +106,77 @@ class GraphFusion(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: neighbours, shared edges, their weights, the fusion, one graph, labels."""
         k, impute, fusion = settings.n_neighbors, self.missing == "impute", self.edge_fusion()
-        order = id_order(given.views)
-        given = given.in_order(order)
-        spaces = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        order = given.row_order(self.row_order)
+        spaces = run.stage("prepare", given.in_order(order).prepare, settings.metrics, self.scale)
+        if self._redescribes and spaces.n_samples <= MANY_SAMPLES:
+            spaces = spaces.cached(run.engine)
         names = [repr(name) for name in spaces.names]
         neighbors = run.each("search", search, names, spaces, k, self.neighbor_search, impute)
         selection = run.stage("agree", agree, neighbors, spaces, self._weighting(spaces))
         views = spaces.only(selection.kept)
         edges = run.stage("connect", connect, neighbors, selection, views)
+        if self._learns_trust:
+            c = USUAL_CLUSTERS if self.n_clusters == "auto" else settings.n_clusters
+            selection = run.stage("trust", trust, neighbors, selection, edges, views, c, k, impute)
         weights = run.stage("weigh", weigh, neighbors, selection, edges, views, fusion)
         del neighbors  # and with them the distances that the searches have measured
         fused = run.stage("fuse", fuse, weights, edges, selection, views, fusion, impute)
         graph = run.stage("sparsify", sparsify, fused, edges, views, k, impute)
         del edges, weights
         fused = fused.without_edges()
+        described = None
+        if self._redescribes:
+            described = self._redescribe(graph, given.views, settings, views, selection, run)
+            graph = described.graph
         clusters = cluster_graph(
             graph.handle, spaces.n_samples, self.n_clusters, self.max_clusters, settings.assigner, run
         )
-        stages = StageResults(given, spaces, selection, fused, graph, clusters, order)
+        stages = StageResults(given, spaces, selection, fused, graph, clusters, order, described)
         self._keep(stages, settings, run.engine)
+
+    @property
+    def _learns_trust(self) -> bool:
+        """Whether the trust in rows is learned together with the clusters."""
+        return learns_trust(self.row_weights, self.effort)
+
+    @property
+    def _redescribes(self) -> bool:
+        """Whether other descriptions of the features are tried."""
+        return redescribes(self.descriptions, self.effort)
+
+    def _redescribe(
+        self,
+        graph: UnifiedGraph,
+        given: Views,
+        settings: Settings,
+        views: PreparedViews,
+        selection: ViewSelection,
+        run: Run,
+    ) -> DescribedResult:
+        """Find out which descriptions the views confirm, and fuse the views in these, too."""
+        chosen = auto_metrics(self.metric, given.names) if self.scale == "auto" else (False,) * given.n_views
+        numbers = np.flatnonzero(views.active).tolist()
+        can_change = [
+            chosen[i] and can_be_described(given, i, space.metric, space.rows)
+            for i, space in zip(numbers, views.spaces, strict=True)
+        ]
+        c = USUAL_CLUSTERS if self.n_clusters == "auto" else settings.n_clusters
+        there = DescribedViews(views, can_change, run.engine)
+        tried = candidates(there, settings.n_neighbors, fixed=self.n_neighbors != "auto")
+        table = run.stage("describe", describe, there, selection, tried, c)
+        mixed = run.stage(
+            "redescribe",
+            redescribe,
+            graph,
+            table,
+            there,
+            selection,
+            self.edge_fusion().without_callback(),
+            self.neighbor_search,
+            self.missing == "impute",
+        )
+        spaces = tuple(there[table.name[number]].spaces for number in table.others)
+        return DescribedResult(table, mixed.graph, mixed.fused, spaces)
 
     def _keep(self, stages: StageResults, settings: Settings, engine: Engine) -> None:
         """Set the fitted attributes from what the stages returned."""
@@ -127,12 +191,18 @@ class GraphFusion(MultiviewClusterer):
         self.views_ = make_view_table(
             stages.given.views.names, spaces, selection, fused.view_weights, found.fusion
         )
-        self.agreement_ = selection.agreement
+        self.agreement_, self.row_order_ = selection.agreement, stages.order.kind
         self.neighbor_searches_ = spaces.for_all(selection.reports)
         if found.fusion is not None:
             self.fusion_ = found.fusion
-        order, views = stages.order, spaces.only(selection.kept)
-        self.predictor_ = Predictor(
+        self.descriptions_ = stages.described.table if stages.described is not None else None
+        self.matched_shares_ = (
+            None
+            if selection.matched is None
+            else spaces.only(selection.kept).expand(selection.matched, np.nan)
+        )
+        order, views = stages.order.places, spaces.only(selection.kept)
+        default = Predictor(
             forms=forms_of(stages.given.views, settings.metrics),
             numbers=tuple(np.flatnonzero(views.active).tolist()),
             spaces=views.spaces,
@@ -144,10 +214,11 @@ class GraphFusion(MultiviewClusterer):
             n_neighbors=settings.n_neighbors,
             order=order,
         )
+        self.predictor_ = default if stages.described is None else stages.described.predictor(default)
 
     def _weighting(self, views: PreparedViews) -> Weighting:
         """Return how much views and rows are to count, from the parameters."""
-        by_rows = self.row_weights == "agreement"
+        by_rows = self.row_weights != "uniform"
         if isinstance(self.view_weights, str) and self.view_weights == "agreement":
             return Weighting(None, by_rows)
         selects = self.view_selection == "agreement"
@@ -171,7 +242,28 @@ class GraphFusion(MultiviewClusterer):
     def check_parameters(self, views: Views) -> None:
         """Check weights, missing samples and the parameters of the fusion."""
         check_choice("missing", self.missing, ("impute", "plain"))
-        check_choice("row_weights", self.row_weights, WEIGHTINGS)
+        check_choice("row_weights", self.row_weights, ROW_WEIGHTINGS)
+        check_choice("descriptions", self.descriptions, DESCRIPTIONS)
+        check_choice("effort", self.effort, EFFORTS)
+        if self.descriptions == "confirmed" and self.n_neighbors != "auto":
+            chosen = auto_metrics(self.metric, views.names)
+            if self.scale != "auto" or not any(chosen):
+                raise ValueError(
+                    Advice(
+                        Setting("descriptions", "confirmed"),
+                        " has nothing to choose from: the number of neighbours is given, and so is how all "
+                        "views are compared. Leave ",
+                        Setting("n_neighbors"),
+                        ", or ",
+                        Setting("metric"),
+                        " and ",
+                        Setting("scale"),
+                        ", to 'auto', or pass ",
+                        Setting("descriptions", "default"),
+                        ".",
+                    )
+                )
+        check_choice("row_order", self.row_order, ROW_ORDERS)
         by_agreement = isinstance(self.view_weights, str) and self.view_weights == "agreement"
         if self.view_selection == "all" and by_agreement:
             raise ValueError(
@@ -191,10 +283,14 @@ class GraphFusion(MultiviewClusterer):
             n_neighbors=settings.n_neighbors,
             n_vectors=most if self.n_clusters == "auto" else settings.n_clusters,
             method="fusion" if isinstance(self.edge_fusion(), ConsistentFusion) else "average",
-            weighs_rows=self.row_weights == "agreement",
+            weighs_rows=self.row_weights != "uniform",
             search=self.neighbor_search,
             n_threads=engine.n_threads,
             missing=views.mask is not None and not views.mask.all(),
+            learns_trust=self._learns_trust,
+            describes=self._redescribes,
+            by_effort=self.row_weights == self.descriptions == "auto",
+            row_order="content" if kind_of_order(views, self.row_order) == "content" else "given",
         )
         require_memory(size, type(self).__name__)
         return plan_of(size, selects=selects)
@@ -372,7 +468,8 @@ class SimilarityGraphFusion(GraphFusion):  # noqa: D101 - it has one, put togeth
 
     scale: str = "auto"
     view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] | None = "agreement"
-    row_weights: Literal["agreement", "uniform"] = "agreement"
+    row_weights: Literal["auto", "learned", "agreement", "uniform"] = "auto"
+    effort: Literal["low", "medium", "high"] = "high"
     beta: float = 1.0
     gamma: float = 100.0
     solver: Literal["dca", "exact"] = "dca"
@@ -391,7 +488,8 @@ class DistanceGraphFusion(GraphFusion):  # noqa: D101 - it has one, put together
 
     scale: str = "auto"
     view_weights: ArrayLike | Mapping[str, float] | Literal["agreement", "uniform"] | None = "agreement"
-    row_weights: Literal["agreement", "uniform"] = "agreement"
+    row_weights: Literal["auto", "learned", "agreement", "uniform"] = "auto"
+    effort: Literal["low", "medium", "high"] = "high"
     beta: float = 1.0
     gamma: float = 100.0
     solver: Literal["dca", "exact"] = "dca"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,30 @@ from ..io.stored import stored
 from ..spaces import is_precomputed
 from ..stages.prepare import PreparedViews, prepare
 from ..views import Encoding, Views
+from ..views.content_order import MOST_NUMBERS, content_order, n_numbers
 from ..views.reading import is_annotated, split_views
 from ..views.tables import bare_labels
 
+logger = logging.getLogger(__name__)
+
 Order = NDArray[np.intp]
+ROW_ORDERS = ("content", "given")
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrder:
+    """The order of the samples in which a fit is made.
+
+    Attributes
+    ----------
+    kind : {"ids", "content", "given"}
+        What it follows from: the ids of the samples, what the views hold of them, or where they came.
+    places : ndarray of shape (n,), or None
+        Which sample, as they came, is at each place of the fit; None: they are in this order.
+    """
+
+    kind: Literal["ids", "content", "given"]
+    places: Order | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +80,18 @@ class GivenViews:
             return self.shared.prepare_by(how, *given, engine=engine)
         return how(self.views, *given, engine=engine)
 
-    def in_order(self, order: Order | None) -> GivenViews:
-        """Return the same with the samples in another order; None: in this."""
-        if order is None:
+    def row_order(self, wanted: str) -> RowOrder:
+        """Return the order in which a fit with a parameter `row_order` is made."""
+        return row_order(self.views, wanted) if self.shared is None else self.shared.row_order(wanted)
+
+    def in_order(self, order: RowOrder) -> GivenViews:
+        """Return the same with the samples in another order."""
+        if order.places is None:
             return self
-        return GivenViews(self.views[order], None if self.shared is None else self.shared.in_id_order)
+        if self.shared is None:
+            return GivenViews(_moved(self.views, order))
+        shared = self.shared.in_order(order)
+        return GivenViews(shared.views, shared)
 
 
 class SharedViews:
@@ -90,12 +118,22 @@ class SharedViews:
         self.views = X if isinstance(X, Views) else Views(X)
         self._prepared: dict[Any, PreparedViews] = {}
         self._others: dict[tuple[bool, ...], SharedViews] = {}
+        self._orders: dict[str, RowOrder] = {}
+        self._ordered: dict[str, SharedViews] = {}
 
-    @cached_property
-    def in_id_order(self) -> SharedViews:
-        """The same with the samples in the order of their ids."""
-        order = id_order(self.views)
-        return self if order is None else SharedViews(self.views[order])
+    def row_order(self, wanted: str) -> RowOrder:
+        """Return the order in which a fit with a parameter `row_order` is made, found once."""
+        if wanted not in self._orders:
+            self._orders[wanted] = row_order(self.views, wanted)
+        return self._orders[wanted]
+
+    def in_order(self, order: RowOrder) -> SharedViews:
+        """Return the same with the samples in another order, made once."""
+        if order.places is None:
+            return self
+        if order.kind not in self._ordered:
+            self._ordered[order.kind] = SharedViews(_moved(self.views, order))
+        return self._ordered[order.kind]
 
     def with_pairwise(self, metric: Any) -> SharedViews:
         """Return the same with matrices between samples known as such by the metric, made once."""
@@ -117,12 +155,61 @@ class SharedViews:
         return self._prepared[key]
 
 
+def row_order(views: Views, wanted: str) -> RowOrder:
+    """Return the order of the samples in which a fit is made.
+
+    Of equally near samples the first are taken, and k-means begins with rows drawn by their place. So the
+    order of the samples matters, and it must not be that of the rows in a file: they may be sorted by class.
+    The fit is made in the order of the ids; without ids, in an order that follows from the content.
+
+    Parameters
+    ----------
+    views : Views
+        The views.
+    wanted : {"content", "given"}
+        What to do for samples without ids.
+
+    Examples
+    --------
+    >>> row_order(Views([[1.0], [2.0], [3.0]]), "content")
+    RowOrder(kind='content', places=array([0, 2, 1]))
+    >>> row_order(Views([[3.0], [1.0], [2.0]]), "content")
+    RowOrder(kind='content', places=array([1, 0, 2]))
+    >>> row_order(Views([[3.0], [1.0], [2.0]]), "given")
+    RowOrder(kind='given', places=None)
+    """
+    kind = kind_of_order(views, wanted)
+    if kind == "ids":
+        return RowOrder(kind, id_order(views))
+    if kind == "content":
+        return RowOrder(kind, _places(content_order(views)))
+    if wanted == "content":
+        logger.info("more than %s numbers: samples are fitted in the order of the rows", f"{MOST_NUMBERS:,}")
+    return RowOrder(kind)
+
+
+def kind_of_order(views: Views, wanted: str) -> Literal["ids", "content", "given"]:
+    """Say what the order of a fit follows from, without finding it."""
+    if views.sample_ids is not None:
+        return "ids"
+    return "content" if wanted == "content" and n_numbers(views) <= MOST_NUMBERS else "given"
+
+
+def _places(order: Order) -> Order | None:
+    """Return an order, or None for the one that is there."""
+    return None if np.array_equal(order, np.arange(len(order))) else order
+
+
+def _moved(views: Views, order: RowOrder) -> Views:
+    """Return the views with the samples in another order."""
+    moved: Views = views[order.places]
+    if moved.sample_ids is None:
+        moved.sample_ids = order.places  # so that messages number the samples as they came
+    return moved
+
+
 def id_order(views: Views) -> Order | None:
     """Return the numbers of the samples in the order of their ids; None if they are in it, or have no ids.
-
-    Of equally near samples the first are taken, and k-means begins with rows drawn by their place: so the
-    order of the samples matters, if little. Where samples have ids it need not: the fit is made in the order
-    of the ids.
 
     Examples
     --------
@@ -138,7 +225,7 @@ def id_order(views: Views) -> Order | None:
         order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
     except TypeError:  # ids of several types
         order = np.array(sorted(range(len(ids)), key=lambda i: (type(ids[i]).__name__, repr(ids[i]))))
-    return None if np.array_equal(order, np.arange(len(ids))) else order
+    return _places(order)
 
 
 def views_for(metric: Any, X: Any) -> Views:

@@ -9,7 +9,7 @@ they lead to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..graphs import EdgeKernel
 from ..io.stored import require, stored
 from ..run.messages import warn
 from ..spaces import Space
+from ..spaces.descriptions import Transform
 from .given import ViewForm
 from .queries import NewSamples
 
@@ -49,6 +50,37 @@ def _check(predictor: Predictor) -> None:
     require(trust is None or (trust.dtype.kind == "f" and trust.shape == (n, v)), "`trust` does not fit")
     require(predictor.order is None or sorted(predictor.order.tolist()) == list(range(n)), "no order")
     require(type(predictor.n_neighbors) is int and predictor.n_neighbors >= 1, "no number of neighbours")
+    for one in predictor.others:
+        fits = len(one.transforms) == len(one.kernels) == len(one.units) == v
+        require(fits and type(one.n_neighbors) is int and one.n_neighbors >= 1, "its descriptions do not fit")
+        for space, transform in zip(predictor.spaces, one.transforms, strict=True):
+            fits = transform is None or transform.fits(space.rows)
+            require(fits, "its descriptions are not about the features")
+        require(one.share > 0, "its shares do not fit")
+    require(sum(one.share for one in predictor.others) < 1, "its shares do not fit")
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class OtherDescription:
+    """What a fit keeps to predict by another description of the features.
+
+    Attributes
+    ----------
+    transforms : tuple of (Transform or None)
+        What becomes of each kept view's features; None: they are described by default.
+    kernels, units, learned, n_neighbors
+        As in `Predictor`.
+    share : float
+        How much of the unified graph comes from this description.
+    """
+
+    transforms: tuple[Transform | None, ...] = field(repr=False)
+    kernels: tuple[EdgeKernel, ...]
+    units: Floats
+    learned: Learned
+    n_neighbors: int
+    share: float
 
 
 @stored(check=_check)
@@ -79,6 +111,8 @@ class Predictor:
     order : ndarray of shape (n,), or None
         The samples in the order in which all of the above has them, by their places in the data of the fit;
         None: the same.
+    others : tuple of OtherDescription
+        Other descriptions of the features that have a share in the unified graph, and in predictions.
     """
 
     forms: tuple[ViewForm, ...]
@@ -91,6 +125,32 @@ class Predictor:
     labels: NDArray[np.intp] = field(repr=False)
     n_neighbors: int
     order: NDArray[np.intp] | None = field(default=None, repr=False)
+    others: tuple[OtherDescription, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def _by_description(self) -> tuple[tuple[float, Predictor], ...]:
+        """Predictors by one description each, and their shares."""
+        parts = [(1.0 - sum(one.share for one in self.others), replace(self, others=()))]
+        for one in self.others:
+            spaces = tuple(
+                space if transform is None else replace(space, metric="euclidean", scaling=transform)
+                for space, transform in zip(self.spaces, one.transforms, strict=True)
+            )
+            parts.append(
+                (
+                    one.share,
+                    replace(
+                        self,
+                        spaces=spaces,
+                        kernels=one.kernels,
+                        units=one.units,
+                        learned=one.learned,
+                        n_neighbors=one.n_neighbors,
+                        others=(),
+                    ),
+                )
+            )
+        return tuple(parts)
 
     @cached_property
     def _placed(self) -> dict[Engine, tuple[Any, ...]]:
@@ -98,7 +158,8 @@ class Predictor:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what engines hold: it cannot be copied or pickled, and is placed again."""
-        return {name: value for name, value in vars(self).items() if name != "_placed"}
+        left_out = ("_placed", "_by_description")
+        return {name: value for name, value in vars(self).items() if name not in left_out}
 
     def _points(self, engine: Engine) -> tuple[Any, ...]:
         """Return the views of the fit, placed by an engine, once."""
@@ -116,8 +177,7 @@ class Predictor:
                 f"New {new.label(int(lost[0]))} has none of the views that the fit keeps ({names}); "
                 f"{lost.size} such in all."
             )
-        starts = range(0, len(asked), _BLOCK)
-        votes = np.concatenate([self._votes(new, slice(a, a + _BLOCK), asked, engine) for a in starts])
+        votes = self._all_votes(new, asked, engine)
         total = votes.sum(axis=1, keepdims=True)
         alone = total.ravel() == 0
         if alone.any():
@@ -128,6 +188,18 @@ class Predictor:
             votes[alone] = np.bincount(self.labels, minlength=votes.shape[1])
             total = votes.sum(axis=1, keepdims=True)
         return np.asarray(votes / total)
+
+    def _all_votes(self, new: NewSamples, asked: NDArray[np.bool_], engine: Engine) -> Floats:
+        """Return how much weight leads to each cluster; of several descriptions, shares of it, averaged."""
+        if not self.others:
+            starts = range(0, len(asked), _BLOCK)
+            return np.concatenate([self._votes(new, slice(a, a + _BLOCK), asked, engine) for a in starts])
+        mixed = np.zeros((len(asked), int(self.labels.max()) + 1))
+        for share, one in self._by_description:
+            votes = one._all_votes(new, asked, engine)
+            total = votes.sum(axis=1, keepdims=True)
+            mixed += share * np.divide(votes, total, out=np.zeros_like(mixed), where=total > 0)
+        return mixed
 
     def _votes(self, new: NewSamples, here: slice, asked: NDArray[np.bool_], engine: Engine) -> Floats:
         """Return how much weight leads from some of the new samples to each cluster."""

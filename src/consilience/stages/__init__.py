@@ -2,6 +2,7 @@
 
 from .agree import ViewSelection, Weighting, agree
 from .connect import SharedEdges, connect
+from .describe import Description, DescriptionTable, describe, redescribe
 from .embed import SpectralEmbedding, embed, spectral_embedding
 from .fuse import fuse
 from .label import (
@@ -20,12 +21,15 @@ from .search import nearest_neighbors, search
 from .select import ClusterSelection, select, select_n_clusters
 from .sparsify import UnifiedGraph, sparsify
 from .table import STAGES, Stage
+from .trust import trust
 from .weigh import EdgeWeights, weigh
 
 __all__ = [
     "STAGES",
     "ClusterQRLabels",
     "ClusterSelection",
+    "Description",
+    "DescriptionTable",
     "EdgeWeights",
     "KMeansLabels",
     "LabelAssigner",
@@ -42,16 +46,19 @@ __all__ = [
     "assign_kmeans",
     "canonical_labels",
     "connect",
+    "describe",
     "embed",
     "fuse",
     "label",
     "nearest_neighbors",
     "prepare",
+    "redescribe",
     "search",
     "select",
     "select_n_clusters",
     "sparsify",
     "spectral_clustering",
     "spectral_embedding",
+    "trust",
     "weigh",
 ]

@@ -75,6 +75,8 @@ class ViewSelection:
         How reliable each view is.
     reports : tuple of SearchReport
         How the neighbours of each active view were found.
+    matched : ndarray of shape (number kept,), or None
+        The share of each kept view's rows that belong to their sample; None if that was not looked at.
     """
 
     kept: Bools
@@ -86,6 +88,7 @@ class ViewSelection:
     agreement: Agreement | None = None
     reliability: ViewReliability | None = None
     reports: tuple[SearchReport, ...] = ()
+    matched: NDArray[np.float64] | None = None
 
 
 def agree(

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 
 from ..engines import threads
 from ..run.messages import check_choice, check_count
+from .effort import DESCRIPTIONS, EFFORTS, ROW_WEIGHTINGS, learns_trust, redescribes
 from .search import USUAL_CLUSTERS, auto_neighbors
 from .sizes import FitSize, MemoryEstimate, ViewSize
 from .table import estimate
@@ -30,7 +31,10 @@ def memory_estimate(
     mapped: bool | Sequence[bool] = False,
     metric: str = "euclidean",
     neighbor_search: str = "auto",
-    row_weights: Literal["agreement", "uniform"] = "agreement",
+    row_weights: Literal["auto", "learned", "agreement", "uniform"] = "auto",
+    descriptions: Literal["auto", "confirmed", "default"] = "auto",
+    effort: Literal["low", "medium", "high"] | None = None,
+    row_order: Literal["content", "given"] = "content",
     missing: bool = False,
     n_jobs: int | None = None,
 ) -> MemoryEstimate:
@@ -42,8 +46,11 @@ def memory_estimate(
         Number of samples.
     views : sequence of int, or int
         Number of features of each view; or only the number of views, and features are not counted.
-    n_neighbors, n_clusters, neighbor_search, row_weights, n_jobs
-        As in `SimilarityGraphFusion`. For ``n_clusters="auto"`` give its `max_clusters`.
+    n_neighbors, n_clusters, neighbor_search, row_weights, descriptions, row_order, n_jobs
+        As in `SimilarityGraphFusion`; ``row_order="given"`` for samples with ids. For ``n_clusters="auto"``
+        give its `max_clusters`.
+    effort : {"low", "medium", "high"} or None, default=None
+        As there; None: the default of the system, "low" for "Average" and "high" for the others.
     system : {"SGF", "DGF", "Average"}, default="SGF"
         The model that is fitted.
     dtype : dtype, default=float64
@@ -80,6 +87,12 @@ def memory_estimate(
     check_count("n_samples", n_samples)
     check_count("n_clusters", n_clusters)
     check_choice("system", system, tuple(SYSTEMS))
+    check_choice("row_order", row_order, ("content", "given"))
+    check_choice("row_weights", row_weights, ROW_WEIGHTINGS)
+    check_choice("descriptions", descriptions, DESCRIPTIONS)
+    if effort is None:
+        effort = "low" if SYSTEMS[system] == "average" else "high"
+    check_choice("effort", effort, EFFORTS)
     if isinstance(views, int | np.integer):
         check_count("views", views)
         views = [0] * int(views)
@@ -101,10 +114,14 @@ def memory_estimate(
         n_neighbors=k,
         n_vectors=int(n_clusters),
         method=SYSTEMS[system],
-        weighs_rows=row_weights == "agreement",
+        weighs_rows=row_weights != "uniform",
         search=neighbor_search,
         n_threads=n_threads,
         missing=missing,
+        learns_trust=learns_trust(row_weights, effort),
+        describes=redescribes(descriptions, effort),
+        by_effort=row_weights == descriptions == "auto",
+        row_order=row_order,
     )
     return estimate(size)
 

@@ -119,12 +119,16 @@ def _changes(size: FitSize, bound: Bound) -> Iterator[tuple[str, FitSize]]:
     mapped = tuple(replace(view, mapped=view.mapped or view.n_nonzero is None) for view in size.views)
     yield "memory-mapped features (numpy.load(file, mmap_mode='r'))", replace(size, views=mapped)
     yield Advice(Setting("n_jobs", 1)), replace(size, n_threads=1)
+    if size.is_reordered:
+        yield Advice(Setting("row_order", "given")), replace(size, row_order="given")
     single = tuple(replace(view, itemsize=min(view.itemsize, 4)) for view in size.views)
     yield "float32 features", replace(size, views=single)
     if size.may_search_all:
         yield Advice(Setting("neighbor_search", "approximate")), replace(size, search="approximate")
+    yield from _less_effort(size)
     if size.weighs_rows and not size.missing:
-        yield Advice(Setting("row_weights", "uniform")), replace(size, weighs_rows=False)
+        alike = replace(size, weighs_rows=False, learns_trust=False)
+        yield Advice(Setting("row_weights", "uniform")), alike
     k = _largest(FEWEST_NEIGHBORS, size.n_neighbors - 1, lambda k: replace(size, n_neighbors=k), bound)
     if k is not None:
         yield Advice(Setting("n_neighbors", k)), replace(size, n_neighbors=k)
@@ -137,6 +141,14 @@ def _changes(size: FitSize, bound: Bound) -> Iterator[tuple[str, FitSize]]:
     if some is not None:
         some = _rounded(some)
         yield f"a fit to {some:,} of the samples, and predict for the others", with_samples(size, some)
+
+
+def _less_effort(size: FitSize) -> Iterator[tuple[str, FitSize]]:
+    """Give the change that leaves out other descriptions, and learning the trust in rows, if there is one."""
+    if size.by_effort and (size.describes or size.learns_trust):
+        yield Advice(Setting("effort", "low")), replace(size, describes=False, learns_trust=False)
+    elif size.describes:
+        yield Advice(Setting("descriptions", "default")), replace(size, describes=False)
 
 
 def _largest(least: int, most: int, changed: Callable[[int], FitSize], bound: Bound) -> int | None:

@@ -71,6 +71,10 @@ class PreparedViews:
         rest = iter(items)
         return tuple(next(rest, None) if active else None for active in self.active)
 
+    def cached(self, engine: Engine) -> PreparedViews:
+        """Return the same, with points that keep their answers."""
+        return replace(self, points=tuple(engine.cached(one) for one in self.points))
+
     def only(self, kept: NDArray[np.bool_]) -> PreparedViews:
         """Leave out some of the views."""
         if kept.all():

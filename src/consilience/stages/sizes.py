@@ -12,9 +12,11 @@ from scipy import sparse
 
 from ..spaces import is_precomputed
 from ..views import Views
+from ..views.content_order import MOST_NUMBERS
 from ..words import memory_size
 
 MANY_VALUES = 10_000_000  # on edges, of all views: above, engines may keep them in single precision
+MANY_SAMPLES = 20_000  # with more, other descriptions are not tried: each is another search
 FEWEST_TO_APPROXIMATE = 20_000  # samples from which on search="auto" may approximate
 _INDEX_BYTES = 4  # of an entry of a sparse matrix
 
@@ -80,6 +82,14 @@ class FitSize:
         Number of threads.
     missing : bool
         Whether views lack samples.
+    learns_trust : bool
+        Whether the trust in rows is learned together with the clusters.
+    describes : bool
+        Whether the views are fused in several descriptions, if there are not too many samples.
+    by_effort : bool
+        Whether both follow from the effort: neither was asked for by its own parameter.
+    row_order : {"content", "given"}
+        Whether the fit is made in an order of its own, on copies of the views.
     """
 
     n_samples: int
@@ -91,6 +101,10 @@ class FitSize:
     search: str = "auto"
     n_threads: int = 1
     missing: bool = False
+    learns_trust: bool = False
+    describes: bool = False
+    by_effort: bool = True
+    row_order: str = "given"
 
     @property
     def n_views(self) -> int:
@@ -128,6 +142,17 @@ class FitSize:
         return self.search == "approximate" or (
             self.search == "auto" and self.n_samples >= FEWEST_TO_APPROXIMATE
         )
+
+    @property
+    def tries_descriptions(self) -> bool:
+        """Whether there will be more than one description."""
+        return self.describes and self.n_samples <= MANY_SAMPLES
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether the views are copied, with the samples in another order; too many numbers are not."""
+        n_numbers = sum(view.n_values(self.n_samples) for view in self.views)
+        return self.row_order == "content" and n_numbers <= MOST_NUMBERS
 
     @property
     def n_kept(self) -> int:

@@ -92,6 +92,11 @@ def _copies(size: FitSize) -> float:
     return sum(view.n_bytes(size.n_samples) for view in size.views if view.kind == "scaled")
 
 
+def _reordered(size: FitSize) -> float:
+    """Return the size of the copies of all views in the order of the fit, or 0 if it is that of the rows."""
+    return size.is_reordered * sum(view.n_bytes(size.n_samples) for view in size.views)
+
+
 def _on_edges(size: FitSize, n_arrays: float = 1.0) -> float:
     """Return the size of arrays with a value per edge and view."""
     return n_arrays * size.edge_bytes * size.n_edges * size.n_views
@@ -105,6 +110,19 @@ def _fusion(size: FitSize, n_arrays: float) -> float:
 def _trust(size: FitSize, n_arrays: float) -> float:
     """Return the same for the trust in rows on edges."""
     return _fusion(size, n_arrays) if size.weighs_rows or size.missing else 0.0
+
+
+def _moved_results(size: FitSize) -> float:
+    """Return what is held twice while the results of a fit in another order are put back."""
+    on_edges = _fusion(size, 2) + _trust(size, 1) + (16.0 + size.edge_bytes) * size.n_edges * size.is_fusion
+    return size.is_reordered * (on_edges + (size.edge_bytes + 16.0) * size.n_kept)
+
+
+def _redescribed(size: FitSize) -> float:
+    """Return the size of the views in three other descriptions, which are in double precision."""
+    n = size.n_samples
+    copies = 3.0 * sum(view.n_bytes(n, 8) for view in size.views if view.kind != "matrix")
+    return size.tries_descriptions * copies
 
 
 def _search_seconds(size: FitSize) -> list[float]:
@@ -122,6 +140,7 @@ STAGES: tuple[Stage, ...] = (
         (),
         lambda s: [5e-9 * sum(_n_values(s))],
         (
+            Memory("views in the order of the fit", "end", _reordered),
             Memory("rows of unit length", "end", _copies),
             Memory("columns measured for scaling", "prepare", lambda s: _largest_view(s, 1)),
         ),
@@ -165,10 +184,26 @@ STAGES: tuple[Stage, ...] = (
         ),
     ),
     Stage(
+        "trust",
+        "which rows belong to their sample",
+        "ViewSelection",
+        ("search", "agree", "connect"),
+        lambda s: [s.learns_trust * (6e-8 * s.n_edges * s.n_views + 1.5e-6 * s.n_samples * s.n_vectors)],
+        (
+            Memory("weights, averaged", "trust", lambda s: s.learns_trust * _on_edges(s, 2)),
+            Memory("graph, averaged", "trust", lambda s: s.learns_trust * 24.0 * s.n_kept),
+            Memory(
+                "vectors, averaged",
+                "trust",
+                lambda s: s.learns_trust * 8.0 * s.n_samples * s.n_vectors * (6 + s.n_views),
+            ),
+        ),
+    ),
+    Stage(
         "weigh",
         "what each view says about the edges",
         "EdgeWeights",
-        ("prepare", "search", "agree", "connect"),
+        ("prepare", "search", "agree", "connect", "trust"),
         lambda s: [2.5e-9 * s.n_edges * sum(_n_values(s)) / s.n_samples],
         (
             Memory("weights", "end", _on_edges),
@@ -179,7 +214,7 @@ STAGES: tuple[Stage, ...] = (
         "fuse",
         "one similarity for each edge",
         "Fused",
-        ("agree", "connect", "weigh"),
+        ("agree", "connect", "trust", "weigh"),
         lambda s: [(2.4e-7 if s.is_fusion else 2e-8) * s.n_edges * s.n_views],
         (
             Memory("blocks of edges", "fuse", lambda s: _fusion(s, 2) + _trust(s, 1)),
@@ -200,10 +235,32 @@ STAGES: tuple[Stage, ...] = (
         ),
     ),
     Stage(
+        "describe",
+        "how features are compared, by what the views confirm",
+        "DescriptionTable",
+        ("prepare", "agree", "trust"),
+        lambda s: [s.tries_descriptions * 0.5 * s.n_views],
+        (Memory("views in other descriptions", "end", _redescribed),),
+    ),
+    Stage(
+        "redescribe",
+        "the same from other descriptions",
+        "Redescribed",
+        ("prepare", "agree", "trust", "sparsify", "describe"),
+        lambda s: [s.tries_descriptions * (3 * sum(_search_seconds(s)) + 1e-6 * s.n_edges * s.n_views)],
+        (
+            Memory("weights of a description", "redescribe", lambda s: s.tries_descriptions * _fusion(s, 4)),
+            Memory(
+                "graphs", "redescribe", lambda s: s.tries_descriptions * 6 * (s.edge_bytes + 4.0) * s.n_kept
+            ),
+            Memory("graph, mixed", "end", lambda s: s.tries_descriptions * 3 * 12.0 * s.n_kept),
+        ),
+    ),
+    Stage(
         "embed",
         "eigenvectors of the unified graph",
         "SpectralEmbedding",
-        ("sparsify",),
+        ("sparsify", "redescribe"),
         lambda s: [1.5e-6 * s.n_samples * s.n_vectors],
         (
             Memory("normalised graph, twice", "embed", lambda s: 20.0 * s.n_kept),
@@ -223,9 +280,12 @@ STAGES: tuple[Stage, ...] = (
         "label",
         "the cluster of each sample",
         "Partition",
-        ("prepare", "agree", "fuse", "sparsify", "embed", "select"),
+        ("prepare", "agree", "trust", "fuse", "sparsify", "describe", "redescribe", "embed", "select"),
         lambda s: [4e-7 * _N_INIT * s.n_samples * s.n_vectors],
-        (Memory("rows to cluster", "label", lambda s: 24.0 * s.n_samples * s.n_vectors),),
+        (
+            Memory("rows to cluster", "label", lambda s: 24.0 * s.n_samples * s.n_vectors),
+            Memory("results in the order of the rows", "label", _moved_results),
+        ),
     ),
 )
 """The stages of a model that fuses views on shared edges, in order."""
@@ -248,11 +308,20 @@ def plan_of(size: FitSize, *, selects: bool = False) -> tuple[PlannedStage, ...]
     >>> [stage.name for stage in plan_of(FitSize(1000, (ViewSize(64), ViewSize(32)), 10, 5))]
     ['prepare', 'search', 'agree', 'connect', 'weigh', 'fuse', 'sparsify', 'embed', 'label']
     """
+    left_out = _not_run(size) | (set() if selects else {"select"})
     return tuple(
-        PlannedStage(stage.name, tuple(stage.seconds(size)), stage.needs)
+        PlannedStage(
+            stage.name, tuple(stage.seconds(size)), tuple(one for one in stage.needs if one not in left_out)
+        )
         for stage in STAGES
-        if selects or stage.name != "select"
+        if stage.name not in left_out
     )
+
+
+def _not_run(size: FitSize) -> set[str]:
+    """Return the stages that a fit does not have."""
+    trust = set() if size.learns_trust else {"trust"}
+    return trust if size.describes else trust | {"describe", "redescribe"}
 
 
 def planned(*names: str, **parts: int) -> tuple[PlannedStage, ...]:
@@ -289,7 +358,8 @@ def estimate(size: FitSize) -> MemoryEstimate:
             last = len(names) if one.until == "end" else names.index(one.until) + 1
             for name in names[first:last]:
                 held[name] += one.n_bytes(size)
-    stages = {name: before + int(held[name]) for name in names if name != "select"}
+    left_out = _not_run(size) | {"select"}
+    stages = {name: before + int(held[name]) for name in names if name not in left_out}
     return MemoryEstimate(MappingProxyType(stages), LIBRARIES, size.n_input, size)
 
 
