@@ -11,17 +11,15 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from consilience import DistanceGraphFusion, KMeansLabels, Views, make_multiview
-from consilience.agreement import view_agreement
 from consilience.engines import get_engine
 from consilience.inspection import does_fusion_help
 from consilience.inspection.fusion_help.agreement import common_ari, pairwise_ari
 from consilience.inspection.fusion_help.compared_views import place_views
-from consilience.inspection.fusion_help.held_out import HeldOut, shown_in
-from consilience.inspection.fusion_help.null_views import without_structure
+from consilience.inspection.fusion_help.contenders import FUSION, VIEW, Contender
 from consilience.inspection.fusion_help.resamples import draw_subsets
-from consilience.inspection.fusion_help.verdict import Evidence, judge
+from consilience.inspection.fusion_help.shown import gain_over, shown_in
+from consilience.inspection.fusion_help.verdict import Evidence, gather, judge
 from consilience.metrics import ari, clustering_accuracy, nmi
-from consilience.stages import nearest_neighbors
 
 pytestmark = pytest.mark.long
 
@@ -95,7 +93,7 @@ def test_labels_have_no_part_in_the_verdict(helped):
         assert other.sentence == found.sentence
         assert np.array_equal(other.labels, found.labels)
         assert np.array_equal(other.resampled, found.resampled)
-        assert np.array_equal(other.null_stability, found.null_stability)
+        assert np.array_equal(other.shown, found.shown)
     assert other.scores is not None
     assert not np.array_equal(other.scores["NMI"], found.scores["NMI"])
 
@@ -108,30 +106,27 @@ def test_what_is_returned(helped):
     assert found.labels.shape == (m, n)
     assert found.resampled.shape == (m, 4)
     assert np.allclose(found.stability, found.resampled.mean(axis=1))
+    assert found.shown_resampled.shape == (m, 4)
+    assert np.isclose(found.evidence.gain, found.shown[-1] - found.shown[:3].max())
     assert np.allclose(found.agreement, [[ari(a, b) for a in found.labels] for b in found.labels])
     for name, score in {"NMI": nmi, "ACC": clustering_accuracy, "ARI": ari}.items():
         assert np.allclose(found.scores[name], [score(sample.y, one) for one in found.labels])
-    assert (found.null_stability < found.stability).all()
     assert found.skipped == {}
     evidence = found.evidence
     assert evidence.fused == "DGF"
-    assert (
-        evidence.view_stability
-        == found.stability[:3].max()
-        == found.stability[found.names.index(evidence.view)]
-    )
-    assert np.isclose(evidence.gain, found.stability[-1] - evidence.view_stability)
-    assert evidence.held_out is not None
-    assert evidence.held_out.gain > 2 * evidence.held_out.error > 0
+    assert evidence.shown == found.shown[-1]
+    assert evidence.view_shown == found.shown[found.names.index(evidence.view)] == found.shown[:3].max()
+    assert evidence.gain > evidence.error > 0
+    assert found.strength == ("strong" if evidence.gain > 2 * evidence.error else "weak")
     with pytest.raises(FrozenInstanceError):
         found.verdict = "no"
 
 
 def test_the_fused_labels_are_those_of_the_estimator(helped):
     sample, found = helped
-    model = DistanceGraphFusion(n_clusters=4, assign_labels=KMeansLabels(n_init=10), random_state=0).fit(
-        sample.views
-    )
+    labels = KMeansLabels(n_init=10)
+    model = DistanceGraphFusion(n_clusters=4, effort="low", assign_labels=labels, random_state=0)
+    model.fit(sample.views)
     assert ari(model.labels_, found.labels[-1]) > 0.99
     assert np.allclose(model.view_reliability_, found.evidence.reliability)
 
@@ -140,12 +135,12 @@ def test_table_and_sentence_tell_the_numbers(helped):
     _, found = helped
     lines = found.summary().splitlines()
     assert lines[0] == found.sentence
-    assert f"{found.evidence.stability:.2f}" in found.sentence
-    assert f"{found.evidence.view_stability:.2f}" in found.sentence
+    assert f"{found.evidence.gain:+.3f}" in found.sentence
+    assert f"standard error {found.evidence.error:.3f}" in found.sentence
     row = next(line for line in lines if line.startswith("DGF"))
-    shown = [found.stability[-1], found.null_stability[-1], 1.0, *(s[-1] for s in found.scores.values())]
+    shown = [found.shown[-1], found.stability[-1], 1.0, *(s[-1] for s in found.scores.values())]
     assert row.split()[1:] == [f"{value:.3f}" for value in shown]
-    assert repr(found).startswith("<FusionHelp 'yes'>")
+    assert repr(found).startswith(f"<FusionHelp 'yes' ({found.strength} evidence)>")
 
 
 def test_the_same_seed_gives_the_same_and_another_does_not(helped):
@@ -225,7 +220,6 @@ def test_sparse_views():
     found = does_fusion_help(views, 3, y=y, n_resamples=3, random_state=0)
     assert found.scores is not None
     assert found.scores["NMI"][-1] > 0.9
-    assert found.null_stability[-1] < found.stability[-1]
 
 
 def test_a_view_may_be_named_like_a_contender():
@@ -280,47 +274,51 @@ def test_progress_is_logged_and_nothing_is_printed(caplog, capsys):
 CLEAR = Evidence(
     fused="DGF",
     view="a",
-    stability=0.9,
-    null_stability=0.3,
-    view_stability=0.8,
+    shown=0.6,
+    view_shown=0.5,
     gain=0.1,
     error=0.01,
     closest="b",
     sameness=0.7,
     views_agree=True,
     reliability=np.array([0.1, 0.2]),
-    held_out=None,
 )
-CONFIRMED, NOT_CONFIRMED = HeldOut("a", 0.05, 0.01), HeldOut("a", 0.01, 0.01)
 
 
 @pytest.mark.parametrize(
-    ("changed", "verdict"),
+    ("changed", "verdict", "strength"),
     [
-        ({}, "yes"),
-        ({"gain": -0.01}, "yes"),  # neither large nor sure
-        ({"gain": -0.04}, "unclear"),  # sure, but not large
-        ({"gain": -0.2, "error": 0.15}, "unclear"),  # large, but not sure
-        ({"gain": -0.2}, "no"),
-        ({"gain": -0.2, "held_out": CONFIRMED}, "yes"),
-        ({"gain": -0.2, "held_out": NOT_CONFIRMED}, "no"),
-        ({"held_out": NOT_CONFIRMED}, "yes"),
-        ({"views_agree": False, "gain": 0.0, "held_out": CONFIRMED}, "no"),
-        ({"sameness": 0.995, "held_out": CONFIRMED}, "no"),
-        ({"sameness": 0.995}, "no"),
-        ({"views_agree": False}, "unclear"),  # and yet more stable
-        ({"views_agree": False, "gain": 0.01}, "no"),
-        ({"views_agree": False, "error": 0.1}, "no"),
-        ({"views_agree": None}, "unclear"),
-        ({"views_agree": None, "gain": -0.2}, "no"),
-        ({"null_stability": 0.88}, "unclear"),
+        ({}, "yes", "strong"),
+        ({"error": 0.06}, "yes", "weak"),
+        ({"gain": -0.1}, "no", "strong"),
+        ({"gain": -0.1, "error": 0.06}, "no", "weak"),
+        ({"gain": 0.0}, "no", "weak"),
+        ({"sameness": 0.995}, "no", "strong"),
+        ({"views_agree": False}, "no", "weak"),  # though it shows better
+        ({"views_agree": False, "gain": -0.1}, "no", "strong"),
+        ({"views_agree": None}, "unclear", "weak"),
+        ({"gain": np.nan}, "unclear", "weak"),
+        ({"error": np.nan}, "yes", "weak"),
     ],
 )
-def test_the_rule(changed, verdict):
-    found, sentence = judge(replace(CLEAR, **changed))
-    assert found == verdict
-    assert sentence.endswith(".")
-    assert {"yes": "Fusing helps", "no": "does not help", "unclear": "unclear"}[verdict] in sentence
+def test_the_rule(changed, verdict, strength):
+    found = judge(replace(CLEAR, **changed))
+    assert (found.word, found.strength) == (verdict, strength)
+    assert found.sentence.endswith(".")
+    assert {"yes": "helps", "no": "does not help", "unclear": "unclear"}[verdict] in found.sentence
+    assert ("the evidence is thin" in found.sentence) == (strength == "weak" and verdict != "unclear")
+
+
+def test_the_rival_is_the_view_that_shows_best_next_to_the_fusion():
+    found = [Contender("a", VIEW, view=0), Contender("b", VIEW, view=1), Contender("DGF", FUSION)]
+    gains = np.array([np.nan, 0.2])
+    resampled = np.array([[0.0, 0.1], [0.0, 0.3], [0.0, 0.2]])
+    evidence = gather(
+        found, np.array([0.1, 0.2, 0.4]), gains, resampled, np.eye(3), np.array([0.1, 0.1]), np.ones(3, bool)
+    )
+    assert (evidence.view, evidence.gain, evidence.shown, evidence.view_shown) == ("b", 0.2, 0.4, 0.2)
+    # Subsets of four fifths have most samples in common: their values vary by half of what chance does.
+    assert np.isclose(evidence.error, 2 * 0.1)
 
 
 @both_engines
@@ -342,51 +340,14 @@ def test_edge_weights_in_a_subset(engine):
     )
 
 
-def test_nothing_goes_with_anything_once_structure_is_gone():
-    sample = made(n=300, n_views=2, separation=6.0)
-    views = Views({**sample.views, "sparse": sparse.csr_array(np.maximum(sample.views["view_0"], 0))})
-    bare = without_structure(views, seed=0)
-    for (_, before), (_, after) in zip(views.items(), bare.items(), strict=True):
-        before, after = (x.toarray() if sparse.issparse(x) else x for x in (before, after))
-        assert np.array_equal(np.sort(before, axis=0), np.sort(after, axis=0))
-        off = np.abs(np.corrcoef(after.T) - np.eye(before.shape[1])).max()
-        assert off < 0.25 < np.abs(np.corrcoef(before.T) - np.eye(before.shape[1])).max()
-    lists = nearest_neighbors(bare, 10, metric="euclidean")
-    assert len(lists) == 3
-    assert not view_agreement(lists).significant.any()
-
-
-def test_pairs_change_places_and_stay_symmetric():
-    x = made(n=60, n_views=1).views["view_0"]
-    distances = cdist(x, x)
-    nearest = sparse.csr_array(np.where(distances < np.quantile(distances, 0.2), 1 / (1 + distances), 0))
-    bare = without_structure(Views([distances, nearest], pairwise=True), seed=0)
-    dense, thin = bare.arrays[0], bare.arrays[1].toarray()
-    for before, after in ((distances, dense), (nearest.toarray(), thin)):
-        assert np.array_equal(after, after.T)
-        assert np.allclose(np.sort(before.ravel()), np.sort(after.ravel()))
-        assert not np.allclose(before, after)
-
-
-def test_unseen_rows_stay_unseen_without_structure():
-    rng = np.random.default_rng(0)
-    mask = np.ones((30, 2), dtype=bool)
-    mask[:10, 0] = False
-    views = Views([rng.normal(size=(30, 2)) + 5, rng.normal(size=(30, 2))], mask=mask)
-    bare = without_structure(views, seed=0)
-    assert np.array_equal(bare.mask, mask)
-    assert (bare.arrays[0][:10] == 0).all()
-    assert (bare.arrays[0][10:] != 0).all()
-
-
 def test_how_far_clusters_show_in_a_graph():
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=400)
     blocks = rng.random((400, 400)) * (rng.random((400, 400)) < 0.05) * (y[:, None] == y)
     graph = sparse.csr_array(blocks + blocks.T)
-    assert np.isclose(shown_in(graph, y).mean(), 1)
-    assert abs(shown_in(graph, rng.permutation(y)).mean()) < 0.05
-    assert (shown_in(graph, np.zeros(400, dtype=int)) == 0).all()
+    assert np.isclose(shown_in(graph, y), 1)
+    assert abs(shown_in(graph, rng.permutation(y))) < 0.05
+    assert shown_in(graph, np.zeros(400, dtype=int)) == 0
     # It is the modularity, as a share of the largest there can be.
     labels = np.where(rng.random(400) < 0.3, rng.integers(3, size=400), y)
     weight = graph.sum(axis=1)
@@ -394,15 +355,29 @@ def test_how_far_clusters_show_in_a_graph():
     chance = np.outer(weight, weight) / weight.sum()
     modularity = ((graph.toarray() - chance) * same).sum() / weight.sum()
     largest = 1 - (chance * same).sum() / weight.sum()
-    assert np.isclose(shown_in(graph, labels).mean(), modularity / largest)
+    assert np.isclose(shown_in(graph, labels), modularity / largest)
 
 
-def test_views_are_held_out_only_if_three_are_kept_and_all_is_seen():
-    two = made(n_views=2, noise_views=2, separation=4.0)
-    assert does_fusion_help(two.views, 4, n_resamples=2, random_state=0).evidence.held_out is None
-    sample = made(n_views=3, separation=4.0, missing=0.1)
-    views = Views({name: np.nan_to_num(x) for name, x in sample.views.items()}, mask=sample.mask)
-    assert does_fusion_help(views, 4, n_resamples=2, random_state=0).evidence.held_out is None
+def test_samples_without_a_label_do_not_count():
+    rng = np.random.default_rng(0)
+    x = (rng.random((60, 60)) < 0.2) * rng.random((60, 60))
+    graph, labels = sparse.csr_array(x + x.T), rng.integers(3, size=60)
+    some = np.where(np.arange(60) < 40, labels, -1)
+    assert np.isclose(shown_in(graph, some), shown_in(sparse.csr_array(graph[:40, :40]), labels[:40]))
+    assert np.isnan(shown_in(graph, np.full(60, -1)))
+    # A difference is taken on the samples that both label.
+    other = np.where(np.arange(60) >= 20, rng.integers(3, size=60), -1)
+    both = [np.where((some >= 0) & (other >= 0), one, -1) for one in (some, other)]
+    assert np.isclose(gain_over([graph], some, other), shown_in(graph, both[0]) - shown_in(graph, both[1]))
+
+
+def test_one_missing_profile_changes_little(helped):
+    sample, found = helped
+    mask = np.ones((200, 3), dtype=bool)
+    mask[0, 0] = False
+    other = does_fusion_help(Views(sample.views, mask=mask), 4, n_resamples=4, random_state=0)
+    assert (other.verdict, other.strength) == (found.verdict, found.strength)
+    assert abs(other.evidence.gain - found.evidence.gain) < found.evidence.error
 
 
 def test_agreement_of_labellings_with_holes():

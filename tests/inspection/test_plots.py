@@ -128,17 +128,19 @@ def sensitivity(values=(0.01, 1, 100), current=1.0, scores=True, parameter="gamm
 
 def help_found(v=3, scores=True):
     m, rng = v + 4, np.random.default_rng(0)
-    stability = np.linspace(0.5, 0.9, m)
+    shown = np.linspace(0.5, 0.9, m)
     return FusionHelp(
         names=(*names(v), "concatenation", "average", "SGF", "DGF"),
         kinds=(*["view"] * v, "concatenation", "average", "fusion", "fusion"),
         labels=np.zeros((m, 5), int),
-        stability=stability,
-        resampled=stability[:, None] + rng.uniform(-0.05, 0.05, (m, 3)),
-        null_stability=np.full(m, 0.1),
+        shown=shown,
+        shown_resampled=shown[:, None] + rng.uniform(-0.05, 0.05, (m, 3)),
+        stability=shown / 2,
+        resampled=np.full((m, 3), 0.3),
         agreement=np.ones((m, m)),
         scores={"NMI": np.linspace(0.4, 0.8, m)} if scores else None,
         verdict="yes",
+        strength="strong",
         sentence="Fusing helps, " + "as far as can be said without labels and for so many reasons, " * 3,
         evidence=None,  # is in the sentence; nothing of it is drawn
         skipped={},
@@ -545,17 +547,16 @@ def test_values_keep_their_results_when_they_are_sorted(plt):
     assert len(axes.get_lines()) == 2  # and the fit itself, at 1
 
 
-def test_contenders_with_their_resamples_null_and_scores(plt):
+def test_contenders_with_their_resamples_and_scores(plt):
     found = help_found(3)
     axes = plots.plot_fusion_help(found)
     lines = axes.get_lines()
-    assert len(lines) == 2 * 7 + 2
-    np.testing.assert_allclose([line.get_xdata()[0] for line in lines[1:14:2]], found.stability)
-    np.testing.assert_allclose(lines[0].get_xdata(), found.resampled[0])
-    np.testing.assert_allclose(lines[14].get_xdata(), found.null_stability)
-    np.testing.assert_allclose(lines[15].get_xdata(), found.scores["NMI"])
+    assert len(lines) == 2 * 7 + 1
+    np.testing.assert_allclose([line.get_xdata()[0] for line in lines[1:14:2]], found.shown)
+    np.testing.assert_allclose(lines[0].get_xdata(), found.shown_resampled[0])
+    np.testing.assert_allclose(lines[14].get_xdata(), found.scores["NMI"])
     assert axes.get_title(loc="left").replace("\n", " ") == found.sentence.strip()
-    assert len(plots.plot_fusion_help(help_found(3, scores=False)).get_lines()) == 2 * 7 + 1
+    assert len(plots.plot_fusion_help(help_found(3, scores=False)).get_lines()) == 2 * 7
 
 
 # Small, empty, unknown --------------------------------------------------------------------------------------
@@ -593,7 +594,7 @@ EDGES = {
     "one cluster's gap": lambda: plots.plot_eigengap(health(1)),
     "no candidate": lambda: plots.plot_cluster_selection(selection(1, largest=1)),
     "one candidate": lambda: plots.plot_cluster_selection(selection(2, largest=2)),
-    "unknown null": lambda: plots.plot_fusion_help(replace(help_found(), null_stability=np.full(7, np.nan))),
+    "nothing shown": lambda: plots.plot_fusion_help(replace(help_found(), shown=np.full(7, np.nan))),
 }
 
 

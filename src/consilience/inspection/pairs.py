@@ -74,7 +74,7 @@ def conflicting_pairs(fitted: Any, *, n_pairs: int = 100) -> PairConflicts:
     >>> from consilience.inspection import conflicting_pairs
     >>> data = make_multiview(300, n_views=3, n_clusters=3, separation=6.0, scrambled=[0.1, 0, 0],
     ...                       random_state=0)
-    >>> model = SimilarityGraphFusion(n_clusters=3, random_state=0).fit(data.views)
+    >>> model = SimilarityGraphFusion(n_clusters=3, random_state=0, effort="low").fit(data.views)
     >>> found = conflicting_pairs(model, n_pairs=20)
     >>> int((found.odd_view == 0).sum())  # mostly, the view with scrambled rows is the odd one out
     17

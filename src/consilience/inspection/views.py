@@ -82,7 +82,7 @@ def view_summary(fitted: Any) -> ViewSummary:
     >>> data = make_multiview(200, n_views=3, n_clusters=3, separation=4.0, random_state=0)
     >>> summary = view_summary(DistanceGraphFusion(n_clusters=3, random_state=0).fit(data.views))
     >>> summary.names, summary.contributions.round(2)
-    (('view_0', 'view_1', 'view_2'), array([0.32, 0.35, 0.33]))
+    (('view_0', 'view_1', 'view_2'), array([0.31, 0.37, 0.31]))
     """
     subject = as_subject(fitted)
     fusion, model = subject.fusion, subject.model

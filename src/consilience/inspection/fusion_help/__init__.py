@@ -5,8 +5,8 @@
 | `question`, `of_model` | `does_fusion_help`, of views or of a fitted model |
 | `compared_views` | views placed once, each alone and all side by side, on all or some of the samples |
 | `contenders` | what is compared, and how each clusters the views: stages, under one spectral step |
-| `stability`, `resamples`, `null_views` | how far clusters hold in subsets, and in views without structure |
-| `held_out` | whether what the others find shows in a view that had no part |
+| `comparison`, `resamples` | all contenders, fitted to all samples and to random subsets |
+| `shown`, `agreement` | how far clusters show in the graphs of the views, and how far labellings agree |
 | `verdict`, `result` | the verdict, and all that it rests on |
 """
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ...engines import get_engine
 from ...metrics import ari, clustering_accuracy, nmi
 from ...models.given import views_for
 from ...run.messages import check_choice, is_positive_integer
-from ...spaces import is_precomputed
 from ...stages.prepare import SCALES, metrics_of_views
 from ...stages.search import resolve_n_neighbors
 from ...views import Views
-from .agreement import pairwise_ari
+from .agreement import common_ari, pairwise_ari
 from .compared_views import ComparedViews, place_views
+from .comparison import Comparison
 from .contenders import NOT_SEEN, VIEW, Contender, contenders
-from .held_out import held_out
-from .null_views import without_structure
-from .resamples import Rows, draw_subsets, subset_size
+from .resamples import draw_subsets, subset_size
 from .result import FusionHelp
-from .stability import Comparison
+from .shown import gain_over, graphs_of, mean_shown
 from .verdict import gather, judge
 
 logger = logging.getLogger(__name__)
@@ -34,7 +32,6 @@ logger = logging.getLogger(__name__)
 SCORES = {"NMI": nmi, "ACC": clustering_accuracy, "ARI": ari}
 # n_resamples="auto": so many samples in all, within these bounds; few samples need more resamples.
 SAMPLES_IN_ALL, FEWEST_RESAMPLES, MOST_RESAMPLES = 10_000, 5, 10
-NULL_SHARE = 0.2  # of the resamples, for views without structure: they only show what means nothing
 
 
 def does_fusion_help(
@@ -54,12 +51,12 @@ def does_fusion_help(
 
     Each view alone, all of them side by side, the average of their graphs, SGF and DGF are clustered by the
     same spectral step, on all samples and again on random subsets of four fifths of them. Fusing helps if the
-    views agree, beyond chance, about who is near whom, and either a fusion of all views but one shows better
-    in the one held out than any single view does, or the fused clusters hold in the subsets no less than
-    those of the most stable view. It does not if no two views agree, if the fused clusters hold less, or if
-    one view alone gives the same.
+    views agree, beyond chance, about who is near whom, and the clusters of DGF show in the graphs of the
+    views better than those of any single view. It does not if no two views agree, if the clusters show no
+    better, or if one view alone gives the same. The subsets tell how strong the evidence is: "strong" if the
+    difference exceeds two standard errors, otherwise "weak".
 
-    The guide says how far to trust it, with the verdicts on 16 public data sets.
+    The guide says how far to trust it, with the verdicts on public data sets.
 
     Parameters
     ----------
@@ -75,7 +72,7 @@ def does_fusion_help(
     n_neighbors, metric, scale, engine, n_jobs
         As in `DistanceGraphFusion`; the same for every contender.
     random_state : int, RandomState instance or None, default=None
-        Draws the subsets, the views without structure, and all else that is random.
+        Draws the subsets, and all else that is random.
 
     Returns
     -------
@@ -116,47 +113,41 @@ def does_fusion_help(
         clustered = comparison.clustered(compared)
         labels, selection = np.stack([one.labels for one in clustered]), clustered[-1].selection
         assert selection is not None and selection.reliability is not None
-        resampled = comparison.stability(compared, labels, subsets)
-        some = subsets[: max(1, round(NULL_SHARE * n_resamples))]
-        null = _null_stability(comparison, views, compared, scale, some)
-        kept = compared.prepared.expand(selection.kept, False)
-        witnesses = held_out(comparison, compared, labels, kept)
+        graphs = graphs_of(compared, compared.prepared.expand(selection.kept, False))
+        again = list(comparison.resampled(compared, subsets))
     agreement = pairwise_ari(labels)
     reliability = compared.prepared.expand(selection.reliability.values)
     complete = (labels != NOT_SEEN).all(axis=1)
-    evidence = gather(found, resampled, null, agreement, reliability, complete, witnesses)
-    verdict, sentence = judge(evidence)
-    logger.info(sentence)
+    shown, *shown_resampled = (np.array([mean_shown(graphs, row) for row in one]) for one in (labels, *again))
+    gains, *resampled_gains = (_gains(graphs, found, one) for one in (labels, *again))
+    evidence = gather(found, shown, gains, np.array(resampled_gains), agreement, reliability, complete)
+    verdict = judge(evidence)
+    logger.info(verdict.sentence)
+    resampled = np.array([list(map(common_ari, labels, one)) for one in again]).T
     return FusionHelp(
         names=tuple(one.name for one in found),
         kinds=tuple(one.kind for one in found),
         labels=labels,
         stability=resampled.mean(axis=1),
         resampled=resampled,
-        null_stability=null,
+        shown=shown,
+        shown_resampled=np.stack(shown_resampled, axis=1),
         agreement=agreement,
         scores=None if classes is None else _scores(classes, labels),
-        verdict=verdict,
-        sentence=sentence,
+        verdict=verdict.word,
+        strength=verdict.strength,
+        sentence=verdict.sentence,
         evidence=evidence,
         skipped=skipped,
     )
 
 
-def _null_stability(
-    comparison: Comparison, views: Views, compared: ComparedViews, scale: str, subsets: Sequence[Rows]
+def _gains(
+    graphs: Sequence[sparse.csr_array], found: Sequence[Contender], labels: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the stability of every contender on views without structure."""
-    metrics, engine = compared.metrics, compared.engine
-    square = [name for name, metric in zip(views.names, metrics, strict=True) if is_precomputed(metric)]
-    shaken = without_structure(Views(views, pairwise=square) if square else views, comparison.seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # these are not the user's data
-        of_all = compared.metric_together or list(metrics)
-        bare = place_views(shaken, metrics, of_all, scale, compared.n_neighbors, engine)
-    logger.info("views without structure")
-    labels = comparison.labels(bare)
-    return np.asarray(comparison.stability(bare, labels, subsets).mean(axis=1))
+    """Return by how much the clusters of the last contender, a fusion, show better than each view's."""
+    alone = [row for one, row in zip(found, labels, strict=True) if one.kind == VIEW]
+    return np.array([gain_over(graphs, labels[-1], row) for row in alone])
 
 
 def _scores(classes: NDArray[Any], labels: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:

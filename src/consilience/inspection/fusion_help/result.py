@@ -23,13 +23,17 @@ class FusionHelp:
         ``"view"``, ``"concatenation"``, ``"average"`` or ``"fusion"``.
     labels : ndarray of int of shape (m, n_samples)
         The clusters that each finds; -1 for a sample that a view has not seen.
+    shown : ndarray of shape (m,)
+        How far the clusters show in the graphs of the views that DGF keeps, beyond chance, on average: 1 if
+        all edge weight lies inside clusters, 0 if no more than by chance.
+    shown_resampled : ndarray of shape (m, n_resamples)
+        The same for the clusters of every resample.
     stability : ndarray of shape (m,)
         How far clusters hold if a fifth of the samples is left out: mean adjusted Rand index of the clusters
-        of resamples with those of all samples.
+        of resamples with those of all samples. It has no part in the verdict: clusters can be stable and
+        mean nothing.
     resampled : ndarray of shape (m, n_resamples)
-        The same for every resample.
-    null_stability : ndarray of shape (m,)
-        The stability on views of the same kind without structure; NaN if there is none.
+        The stability in every resample.
     agreement : ndarray of shape (m, m)
         Adjusted Rand index of the labels of each two, on the samples that both have seen.
     scores : dict of str to ndarray of shape (m,), or None
@@ -37,6 +41,8 @@ class FusionHelp:
         part in the verdict.
     verdict : {"yes", "no", "unclear"}
         Whether fusing helps.
+    strength : {"strong", "weak"}
+        How strong the evidence for that is.
     sentence : str
         The verdict with the numbers for it.
     evidence : Evidence
@@ -48,12 +54,14 @@ class FusionHelp:
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     labels: NDArray[np.intp]
+    shown: NDArray[np.float64]
+    shown_resampled: NDArray[np.float64]
     stability: NDArray[np.float64]
     resampled: NDArray[np.float64]
-    null_stability: NDArray[np.float64]
     agreement: NDArray[np.float64]
     scores: Mapping[str, NDArray[np.float64]] | None
     verdict: str
+    strength: str
     sentence: str
     evidence: Evidence
     skipped: Mapping[str, str]
@@ -62,8 +70,8 @@ class FusionHelp:
         """Return the sentence, a table of the contenders, and what was left out, as text."""
         fused = self.names.index(self.evidence.fused)
         columns = {
+            "shown": self.shown,
             "stability": self.stability,
-            "null": self.null_stability,
             f"agreement with {self.evidence.fused}": self.agreement[fused],
             **(self.scores or {}),
         }
@@ -81,4 +89,4 @@ class FusionHelp:
         return "\n".join([self.sentence, "", *lines, *left_out])
 
     def __repr__(self) -> str:
-        return f"<FusionHelp {self.verdict!r}>\n{self.summary()}"
+        return f"<FusionHelp {self.verdict!r} ({self.strength} evidence)>\n{self.summary()}"

@@ -1,4 +1,4 @@
-"""Bars and dots by name: what each view contributed, how stable each contender is."""
+"""Bars and dots by name: what each view contributed, how far the clusters of each contender show."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _letters_across(axes: Axes) -> int:
 
 
 def plot_fusion_help(help: FusionHelp, ax: Axes | None = None) -> Axes:
-    """Draw how stable the clusters of each view and of each way of fusing are, with the verdict above.
+    """Draw how far the clusters of each view and of each way of fusing show, with the verdict above.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def plot_fusion_help(help: FusionHelp, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        A dot for each contender, small ones for its resamples, a grey bar for views without structure, and a
-        diamond for its NMI if classes were given.
+        A dot for each contender, small ones for its resamples, and a diamond for its NMI if classes were
+        given.
 
     Examples
     --------
@@ -142,34 +142,25 @@ def plot_fusion_help(help: FusionHelp, ax: Axes | None = None) -> Axes:
         style: dict[str, Any] = {"linestyle": "", "zorder": 3}
         for row, kind in enumerate(help.kinds):
             colour = _KINDS.get(kind, GREY)
-            resampled = help.resampled[row]
+            resampled = help.shown_resampled[row]
             axes.plot(
                 resampled, np.full(len(resampled), row), "o", color=colour, markersize=3, alpha=0.35, **style
             )
-            axes.plot(help.stability[row], row, "o", color=colour, markersize=7, **style)
+            axes.plot(help.shown[row], row, "o", color=colour, markersize=7, **style)
         rows = np.arange(m)
-        axes.plot(help.null_stability, rows, "|", color=GREY, markersize=11, markeredgewidth=2, **style)
         hollow: dict[str, Any] = {"color": ink(), "markerfacecolor": "none", "markersize": 6, **style}
         if help.scores is not None:
             axes.plot(help.scores["NMI"], rows, "D", **hollow)
         handles = [
             Line2D([], [], marker="o", color=BLUE, linestyle="", label="view"),
             Line2D([], [], marker="o", color=VERMILION, linestyle="", label="fusion"),
-            Line2D(
-                [],
-                [],
-                marker="|",
-                color=GREY,
-                linestyle="",
-                markersize=9,
-                markeredgewidth=2,
-                label="without structure",
-            ),
         ]
         if help.scores is not None:
             handles.append(Line2D([], [], marker="D", label="NMI with the classes", **hollow))
-        axes.set_xlim(min(0.0, float(np.nanmin(help.resampled, initial=0.0)) - 0.03), 1.03)
-        axes.set_xlabel("stability: adjusted Rand index\nof resamples (small dots) with all samples")
+        axes.set_xlim(min(0.0, float(np.nanmin(help.shown_resampled, initial=0.0)) - 0.03), 1.03)
+        axes.set_xlabel(
+            "shown: edge weight of the views inside clusters,\nbeyond chance (small dots: of resamples)"
+        )
         _legend_above(axes, 2, handles)
         sentence = "\n".join(textwrap.wrap(help.sentence, _letters_across(axes))).replace("$", r"\$")
         axes.set_title(sentence, loc="left", fontsize="medium", pad=34)
