@@ -306,7 +306,7 @@ def test_what_is_known_of_fusing_is_shown(written, sample):
     assert page.conclusions[4] == page.short["help"] == help.sentence
     rows = page.body("contenders")
     assert [row[0] for row in rows] == list(help.names)
-    np.testing.assert_allclose([float(row[2]) for row in rows], help.stability, atol=0.00051)
+    np.testing.assert_allclose([float(row[2]) for row in rows], help.shown, atol=0.00051)
     np.testing.assert_allclose([float(row[-1]) for row in rows], help.scores["ARI"], atol=0.00051)
     skipped = written(fusion_help=replace(help, skipped={"concatenation": "It would not fit."}))
     assert "'concatenation' was not compared. It would not fit." in skipped.text

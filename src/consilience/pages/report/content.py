@@ -15,6 +15,7 @@ from ...inspection.fusion_help.result import FusionHelp
 from ...inspection.overview import Inspection
 from ...inspection.subject import Floats
 from ...models.fusion import GraphFusion
+from ...stages.describe import DescriptionTable
 from ...stages.label import resolve_assigner
 from ...stages.select import ClusterSelection
 from ...words import clipped, distinct
@@ -132,6 +133,21 @@ class ReportContent:
         contradicting = [i for i, absence in self.absences.items() if absence.reason in reasons]
         shares[range(len(shares)) if self.none_agree else contradicting] = np.nan
         return shares
+
+    @property
+    def descriptions(self) -> DescriptionTable | None:
+        """The descriptions that were tried; None if none were, or for a model of an older version."""
+        return getattr(self.model, "descriptions_", None)
+
+    @property
+    def matched(self) -> Floats | None:
+        """The share of matched rows in each view; None if it was not learned."""
+        return getattr(self.model, "matched_shares_", None)
+
+    @cached_property
+    def distrusts(self) -> bool:
+        """Whether some rows counted less than others of their view."""
+        return bool((self.model.row_reliability_ < 1).any())
 
     def name(self, sample: int) -> str:
         """Return the name of a sample, not too long."""

@@ -1,6 +1,6 @@
 """The sections of the report, in the order in which a reader asks."""
 
-from . import answer, disagreement, fusion_help, number, provenance, trust
+from . import answer, descriptions, disagreement, fusion_help, number, provenance, trust
 
 SECTIONS = (
     answer.SECTION,
@@ -8,6 +8,7 @@ SECTIONS = (
     trust.SECTION,
     disagreement.SECTION,
     fusion_help.SECTION,
+    descriptions.SECTION,
     provenance.SECTION,
 )
 

@@ -13,6 +13,7 @@ from ..content import ReportContent
 from ..section import Section
 from ..view_sentences import disagreement, flag_rule
 from .conflict_tables import flagged_rows, pairs_table, view_columns
+from .row_trust import row_trust
 from .view_panels import view_panels
 
 MOST_SHADED_CLUSTERS = 100
@@ -28,6 +29,7 @@ def _body(content: ReportContent) -> Markup:
     ]
     if content.n_views > 1:
         parts += [
+            row_trust(content),
             _agreement(content),
             _clusters(content),
             view_panels(content),

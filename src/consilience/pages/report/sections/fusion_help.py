@@ -47,9 +47,11 @@ def _body(content: ReportContent) -> Markup:
         _skipped(content.fusion_help),
         paragraphs(
             [
-                "Stability: how far the clusters hold if a fifth of the samples is left out (mean adjusted "
-                "Rand index over resamples). Null: the same on views of the same kind without structure. "
-                "Scores against labels, if there are any, have no part in the verdict."
+                "Shown: how much of the edge weight of the views lies inside the clusters, beyond chance: 0 "
+                "is chance, 1 the most there can be. The verdict compares this. Stability: how far the "
+                "clusters hold if a fifth of the samples is left out (mean adjusted Rand index over "
+                "resamples). Stability and scores against labels, if there are any, have no part in the "
+                "verdict."
             ],
             "note",
         ),
@@ -100,20 +102,20 @@ def _contenders(found: FusionHelp) -> Markup:
     columns = [
         Column("contender", "view"),
         Column("kind"),
-        Column("stability", "number"),
-        Column("null", "number", "Stability on views without structure"),
+        Column("shown", "number", "How far the clusters show in the views, beyond chance"),
+        Column("stability", "number", "How far they hold without a fifth of the samples"),
         Column(f"agreement with {found.evidence.fused}", "number", "Adjusted Rand index of the clusters"),
         *(Column(name, "number") for name in scores),
     ]
     rows: list[list[str | Cell]] = []
     for i, name in enumerate(found.names):
-        stability = float(found.stability[i])
-        numbers = [found.null_stability[i], found.agreement[fused, i], *(s[i] for s in scores.values())]
+        shown = float(found.shown[i])
+        numbers = [found.stability[i], found.agreement[fused, i], *(s[i] for s in scores.values())]
         rows.append(
             [
                 clipped(name),
                 KINDS.get(found.kinds[i], found.kinds[i]),
-                Cell(decimal(stability, 3), bar=stability if np.isfinite(stability) else 0.0),
+                Cell(decimal(shown, 3), bar=max(shown, 0.0) if np.isfinite(shown) else 0.0),
                 *(decimal(float(number), 3) for number in numbers),
             ]
         )
