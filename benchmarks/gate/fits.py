@@ -84,7 +84,12 @@ def _model(system: str, what: str, data: DataSet, seed: int) -> Any:
         parameters["n_clusters"] = "auto"
     if what == "approximate":
         parameters["neighbor_search"] = "approximate"
-    return systems()[system](**parameters)
+    kind = systems()[system]
+    if hasattr(kind, "row_order"):
+        parameters["row_order"] = "given"  # what is frozen was fitted in the order of the files
+    if hasattr(kind, "effort"):
+        parameters["effort"] = "low"  # and knew neither learned trust nor descriptions
+    return kind(**parameters)
 
 
 def _of_model(model: Any) -> Arrays:

@@ -1,6 +1,6 @@
 """The fair bench: `make quality`, or `python -m benchmarks.quality [--data FOLDER]`.
 
-Three comparisons over the data sets of a folder, tuning and validation apart, rows shuffled, with nothing but
+Four comparisons over the data sets of a folder, tuning and validation apart, rows shuffled, with nothing but
 the number of clusters:
 
 clean
@@ -8,6 +8,9 @@ clean
 corrupted
     A named few, with the same preparation, on every corruption, next to the oracle that knows what was
     spoiled; on sets of at most 5,000 samples.
+parts
+    What each part of our models is worth: trust in rows, descriptions, the paper's fusion; on clean data and
+    where rows or views are spoiled.
 unprepared
     Some with no preparation but the choice of a metric, on faults that a preparation deals with: what that is
     worth.
@@ -34,7 +37,7 @@ from consilience.comparison.formats import Cell, Table
 from consilience.comparison.overview import Overview
 from consilience.comparison.pace import Step
 from consilience.datasets import corruptions
-from consilience.models import systems
+from consilience.models import AverageGraph, systems
 from consilience.pages.bench import overviews
 
 from .data import TUNING, VALIDATION, folder_given, named_sets, pick
@@ -43,8 +46,9 @@ PAPER_SETTING: dict[str, Any] = {"n_neighbors": 6, "beta": 1.0, "gamma": 1e4}  #
 FEW = ("Average", "SGF", "DGF")  # on corrupted data
 UNPREPARED = ("Average", "paper SGF", "paper DGF")
 PREPARED_FOR = ("noise-1:1", "noise-2:1", "shuffled-view", "copies", "rescaled-columns", "huge-columns")
-MOST_CORRUPTED = 5000  # samples of a set that is corrupted: three systems, 19 conditions, 3 draws
-SEEDS, CORRUPTED_SEEDS = 10, 3
+SPOILED = ("shuffle-one-30", "shuffle-all-30")  # what the parts of our models deal with
+MOST_CORRUPTED = 5000  # samples of a set that is corrupted: three systems, 24 conditions
+SEEDS, CORRUPTED_SEEDS = 5, 1
 MAX_SECONDS = 60.0
 
 
@@ -56,6 +60,21 @@ def all_systems() -> dict[str, Any]:
         "paper DGF": DistanceGraphFusion(**PAPER_SETTING, **PAPER),
         "KMeans": "sklearn.cluster:KMeans",
     }
+
+
+def all_parts() -> dict[str, Any]:
+    """Return the models with and without each of their parts, by name; with both they are the defaults."""
+    parts: dict[str, dict[str, Any]] = {
+        " low": {"effort": "low"},
+        " + trust": {"effort": "low", "row_weights": "learned"},
+        " + descriptions": {"effort": "low", "descriptions": "confirmed"},
+        " + both": {"effort": "low", "row_weights": "learned", "descriptions": "confirmed"},
+    }
+    models = {"Average": AverageGraph, "SGF": SimilarityGraphFusion, "DGF": DistanceGraphFusion}
+    named = {
+        f"{name}{part}": model(**given) for name, model in models.items() for part, given in parts.items()
+    }
+    return {"Average" if name == "Average low" else name: model for name, model in named.items()}
 
 
 def main(given: list[str] | None = None) -> None:
@@ -128,7 +147,18 @@ def unprepared(sets: list[SetFile], folder: Path, arguments: argparse.Namespace)
     )
 
 
-COMPARISONS = {"clean": clean, "corrupted": corrupted, "unprepared": unprepared}
+def parts(sets: list[SetFile], folder: Path, arguments: argparse.Namespace) -> Comparison:
+    """Compare our models with and without each of their parts."""
+    return compare(
+        small(sets),
+        chosen_systems(arguments, all_parts()),
+        corruptions=chosen_conditions(arguments, SPOILED),
+        seeds=min(arguments.corrupted_seeds, arguments.seeds),
+        **common(folder, arguments),
+    )
+
+
+COMPARISONS = {"clean": clean, "corrupted": corrupted, "parts": parts, "unprepared": unprepared}
 
 
 def common(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -151,7 +181,7 @@ def chosen_systems(arguments: argparse.Namespace, usual: dict[str, Any]) -> dict
     """Return the systems named, or the usual ones."""
     if not arguments.systems:
         return usual
-    known = all_systems()
+    known = all_systems() | all_parts()
     return {one.name: known.get(one.name, one.system) for one in _named(arguments.systems, known)}
 
 

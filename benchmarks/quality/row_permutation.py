@@ -1,16 +1,15 @@
-"""Rows in another order: what changes in the unified graph, and how far scores move, next to other seeds.
+"""Rows in another order: whether anything changes, and how far scores would move, next to other seeds.
 
 `python -m benchmarks.quality.row_permutation [--data FOLDER] [--out FILE]`: for every data set, SGF, DGF and
 the average with default arguments, given the number of classes, are fitted to the samples in the order of the
-file and in five random orders, with the same `random_state`. Samples have no ids: where they have, a fit is
-made in the order of the ids, and rows may come in any order.
+file and in five random orders, with the same `random_state`. Samples have no ids. By default
+(`row_order="content"`) a fit is made in an order that follows from the content of the rows, and nothing may
+change, but for samples that are the same in all views (`permuted_fits`). With `row_order="given"` the order
+of the rows decides which of equally near neighbours are named.
 
-*Graphs.* The unified graphs are compared after undoing the permutation. See `permuted_fits` for what a tied
-sample is, and for the fits in which ties are settled alike in all orders: these must have no other edge.
-
-*Scores.* The standard deviation of NMI over the random orders (one seed), next to that over five seeds (one
-order, the first random one), paired over data sets; also with ties settled alike. And the score in the
-file's order less the mean over random ones: what a file that is sorted by class gives away.
+*Scores.* The standard deviation of NMI over the random orders (one seed), by both, next to that over five
+seeds (one order), paired over data sets. And by `row_order="given"` the score in the file's order less the
+mean over random ones: what a file that is sorted by class gives away.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from consilience.metrics import nmi
 from consilience.models import AverageGraph
 
 from .data import Facts, add_common_options, chosen_sets, family_of, load
-from .permuted_fits import RecordingEngine, SettledEngine, Ties, difference, fit_in_order
+from .permuted_fits import Fit, Order, difference, fit_in_order, n_copies, tied_samples
 from .results import Cells, key, resume
 from .tables import Kept, bold, by_part, number, rows_by_part, table
 
@@ -43,8 +42,11 @@ NEGLIGIBLE = 0.1  # points of NMI
 MARGIN = 0.05  # points of NMI: standard deviations that differ by no more are the same
 PAIRS = {
     "Standard deviation over orders, against that over seeds": ("orders", "seeds"),
-    "The same, ties settled alike in all orders": ("settled", "seeds"),
-    "NMI in the order of the file, against the mean over random orders": ("file", "orders' mean"),
+    "The same, row_order='given'": ("given orders", "seeds"),
+    "NMI in the order of the file, against the mean over random orders, row_order='given'": (
+        "given file",
+        "given orders' mean",
+    ),
 }
 
 
@@ -66,44 +68,29 @@ class Piece:
 
 
 def measure(piece: Piece) -> Cells:
-    """Return scores in all orders and with all seeds, and how far the graphs differ from the first one."""
+    """Return scores in all orders and with all seeds, and how far fits differ from the first."""
     data = load(piece.data.path, shuffle=False)
     arrays, n = data.views, data.n_samples
     orders = [np.random.default_rng(i).permutation(n) for i in range(piece.n_orders)]
 
-    def model(engine: Any, seed: int = SEED) -> Any:
+    def fit(order: Order, seed: int = SEED, row_order: str = "content") -> Fit:
         kind = SYSTEMS[piece.system]
-        return kind(n_clusters=data.n_clusters, random_state=seed, engine=engine, n_jobs=1)
+        chosen = {"n_clusters": data.n_clusters, "random_state": seed, "row_order": row_order, "n_jobs": 1}
+        return fit_in_order(kind(**chosen), arrays, order)
 
-    def score(fit: Any) -> float:
+    def score(fit: Fit) -> float:
         return 100 * float(nmi(data.truth, fit.labels))
 
-    recording = RecordingEngine()
-    first = fit_in_order(model(recording), arrays, np.arange(n))
-    ties = Ties.of(first, arrays)
-    cell: dict[str, Any] = {**piece.data.header, "system": piece.system, "edges": first.graph.nnz // 2}
-    cell |= {"tied": float(ties.tied.mean()), "file": score(first), "orders": [], "settled": []}
-    cell |= {
-        name: [] for name in ("differ", "elsewhere", "weight", "untied", "settled differ", "settled weight")
-    }
-    for order in orders:
-        fit = fit_in_order(model(RecordingEngine()), arrays, order)
-        apart = difference(first.graph, fit.graph, ties.tied)
-        settled = fit_in_order(model(SettledEngine(recording, order)), arrays, order)
-        rest = difference(first.graph, settled.graph, ties.tied)
-        for name, value in (
-            ("orders", score(fit)),
-            ("settled", score(settled)),
-            ("differ", apart.edges),
-            ("elsewhere", apart.edges - apart.at_ties),
-            ("weight", apart.weight),
-            ("untied", ties.untied(fit)),
-            ("settled differ", rest.edges),
-            ("settled weight", rest.weight),
-        ):
-            cell[name].append(value)
-    seeds = [fit_in_order(model("numba", seed), arrays, orders[0]) for seed in range(1, piece.n_orders)]
-    cell["seeds"] = [cell["orders"][0], *map(score, seeds)]
+    cell: dict[str, Any] = {**piece.data.header, "system": piece.system, "copies": n_copies(arrays)}
+    for row_order, prefix in (("content", ""), ("given", "given ")):
+        first = fit(np.arange(n), row_order=row_order)
+        others = [fit(order, row_order=row_order) for order in orders]
+        apart = [difference(first, other) for other in others]
+        cell[f"{prefix}file"], cell[f"{prefix}orders"] = score(first), [score(other) for other in others]
+        for name in ("labels", "edges", "weight"):
+            cell[f"{prefix}{name}"] = [getattr(one, name) for one in apart]
+    cell |= {"tied": float(tied_samples(first, arrays).mean()), "n_edges": first.graph.nnz // 2}
+    cell["seeds"] = [cell["orders"][0], *(score(fit(orders[0], seed)) for seed in range(1, piece.n_orders))]
     return {piece.key: cell}
 
 
@@ -129,8 +116,9 @@ def claims_table(by_system: dict[str, list[Kept]]) -> str:
 
 def _none(name: str) -> Callable[[Sequence[Kept]], str]:
     def find(cells: Sequence[Kept]) -> str:
-        count = sum(sum(cell[name]) for cell in cells)
-        return f"{'FAIL' if count else 'pass'}: {count}"
+        chosen = [cell for cell in cells if not cell["copies"]]
+        count = sum(sum(cell[name]) for cell in chosen)
+        return f"{'FAIL' if count else 'pass'}: {count}, {len(chosen)} sets"
 
     return find
 
@@ -151,20 +139,23 @@ def _no_more(name: str, ties: bool | None) -> Callable[[Sequence[Kept]], str]:
 
 
 CLAIMS: dict[str, Callable[[Sequence[Kept]], str]] = {
-    "neighbours that an order names and another does not are equally near: others": _none("untied"),
-    "ties settled alike, no edge differs: edges that do": _none("settled differ"),
+    "without copies, no label differs: labels that do": _none("labels"),
+    "without copies, no edge differs: edges that do": _none("edges"),
     "scores move no more than with another seed": _no_more("orders", None),
-    "scores move no more than with another seed, on sets without ties": _no_more("orders", False),
-    "scores move no more than with another seed, on sets with ties": _no_more("orders", True),
-    "scores move no more than with another seed, ties settled alike": _no_more("settled", None),
+    "scores move no more than with another seed, row_order='given', on sets without ties": _no_more(
+        "given orders", False
+    ),
+    "scores move no more than with another seed, row_order='given', on sets with ties": _no_more(
+        "given orders", True
+    ),
 }
 
 
 def _figure(cell: Kept, name: str) -> float:
-    if name == "file":
-        return float(cell["file"])
-    if name == "orders' mean":
-        return float(np.mean(cell["orders"]))
+    if name.endswith("file"):
+        return float(cell[name])
+    if name.endswith("' mean"):
+        return float(np.mean(cell[name.removesuffix("' mean")]))
     return float(np.std(cell[name], ddof=1))
 
 
@@ -197,34 +188,33 @@ def pair_table(by_system: dict[str, list[Kept]], one: str, other: str) -> str:
 
 
 def graph_table(cells: Sequence[Kept]) -> str:
-    """Return a row for each data set: how far graphs in random orders differ from that in the file's."""
+    """Return a row for each data set: how far fits in random orders differ from that in the file's."""
 
     def row(cell: Kept) -> list[str]:
         return [cell["set"], *figures([cell])]
 
     def figures(chosen: Sequence[Kept]) -> list[str]:
-        def average(values: Callable[[Kept], float]) -> float:
-            return float(np.mean([values(cell) for cell in chosen]))
+        def average(values: Callable[[Kept], float]) -> str:
+            return f"{100 * float(np.mean([values(cell) for cell in chosen])):.3f}"
 
         return [
-            f"{100 * average(lambda cell: cell['tied']):.1f}",
-            f"{average(lambda cell: cell['edges']):.0f}",
-            f"{100 * average(lambda cell: np.mean(cell['differ']) / cell['edges']):.3f}",
-            f"{100 * average(lambda cell: np.mean(cell['elsewhere']) / cell['edges']):.3f}",
-            f"{100 * average(lambda cell: np.mean(cell['weight'])):.3f}",
-            str(sum(sum(cell["untied"]) for cell in chosen)),
-            str(sum(sum(cell["settled differ"]) for cell in chosen)),
-            f"{max(max(cell['settled weight']) for cell in chosen):.0e}",
+            average(lambda cell: cell["tied"]),
+            str(sum(cell["copies"] for cell in chosen)),
+            str(sum(sum(cell["labels"]) for cell in chosen)),
+            str(sum(sum(cell["edges"]) for cell in chosen)),
+            f"{max(max(cell['weight']) for cell in chosen):.0e}",
+            average(lambda cell: np.mean(cell["given edges"]) / cell["n_edges"]),
+            average(lambda cell: np.mean(cell["given weight"])),
         ]
 
-    header = ["set", "tied samples %", "edges", "edges differ %", "elsewhere than at a tied sample %"]
-    header += ["weight differs %", "neighbours without a tie", "ties settled alike: edges", "weight at most"]
+    header = ["set", "tied samples %", "copies", "labels differ", "edges differ", "weight differs at most"]
+    header += ["row_order='given': edges differ %", "weight differs %"]
     return table(header, rows_by_part(cells, row, figures))
 
 
 def score_table(cells: Sequence[Kept]) -> str:
     """Return a row for each data set: scores in the file's order and others, and standard deviations."""
-    names = ("file", "orders' mean", "orders", "settled", "seeds")
+    names = ("file", "orders", "seeds", "given file", "given orders' mean", "given orders")
 
     def figures(chosen: Sequence[Kept]) -> list[str]:
         return [f"{np.mean([_figure(cell, name) for cell in chosen]):.2f}" for name in names]
@@ -232,8 +222,15 @@ def score_table(cells: Sequence[Kept]) -> str:
     def row(cell: Kept) -> list[str]:
         return [cell["set"], f"{100 * cell['tied']:.1f}", *figures([cell])]
 
-    header = ["set", "tied samples %", "file's order", "mean of orders", "sd over orders"]
-    header += ["sd over orders, ties settled alike", "sd over seeds"]
+    header = [
+        "set",
+        "tied samples %",
+        "NMI",
+        "sd over orders",
+        "sd over seeds",
+        "row_order='given': file's order",
+    ]
+    header += ["mean of orders", "sd over orders"]
     return table(header, rows_by_part(cells, row, lambda chosen: ["", *figures(chosen)]))
 
 

@@ -78,7 +78,9 @@ def scores_of_settings(
                 shared, constants_of_shared = SharedViews(views), constants
             measured[same] = {}
             for name, fusion in FUSIONS.items():
-                model = fusion(n_clusters=n_clusters, n_jobs=1)
+                model = fusion(
+                    n_clusters=n_clusters, n_jobs=1, effort="low"
+                )  # the rules are all of low effort
                 labels = _labels(model, arguments, setting, shared, seeds)
                 measured[same][name] = (
                     labels

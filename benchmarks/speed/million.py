@@ -63,7 +63,13 @@ def fit(
 ) -> dict[str, Any]:
     """Fit once, warm; return seconds and peaks per stage, the partition, and how good it is."""
     warnings.simplefilter("ignore")
-    parameters = {"n_clusters": N_CLASSES, "n_neighbors": K, "random_state": 0, "n_jobs": n_jobs}
+    parameters = {
+        "n_clusters": N_CLASSES,
+        "n_neighbors": K,
+        "random_state": 0,
+        "n_jobs": n_jobs,
+        "effort": "low",
+    }
     DistanceGraphFusion(**parameters, neighbor_search="approximate" if search == "auto" else search).fit(
         blobs(N_WARM, seed=1).views
     )  # compiles what the large fit will use

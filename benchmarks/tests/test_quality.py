@@ -18,6 +18,7 @@ import pytest
 from benchmarks.quality import (
     approximate_search,
     data,
+    descriptions,
     fusion_help,
     held_out,
     missing,
@@ -31,7 +32,7 @@ from benchmarks.quality import (
     spoiled,
     tables,
 )
-from benchmarks.quality.__main__ import main
+from benchmarks.quality.__main__ import all_parts, main
 from benchmarks.quality.data import chosen_sets, find_sets, load, named_sets
 from benchmarks.quality.rule_settings import RULES, Setting, with_constants
 from consilience import Views, make_multiview, prepare_views
@@ -289,6 +290,43 @@ def test_rules_never_read_a_validation_set(folder, monkeypatch, capsys):
     assert any(path.parent.name == "validation" for path in opened)
 
 
+@quiet
+def test_descriptions_are_shared_out_on_tuning_sets_alone(folder, tmp_path, capsys):
+    (folder / "validation" / "broken.npz").write_bytes(b"nobody may look at this")
+    command = ["--data", str(folder), "--jobs", "1", "--out", str(tmp_path / "found.json")]
+    descriptions.main(command)
+    printed = capsys.readouterr()
+    assert "broken" not in printed.out + printed.err and "held" not in printed.out + printed.err
+    assert "| default only | +0.00 | 0.0 |" in printed.out and "scored on the one left out" in printed.out
+    cells = json.loads((tmp_path / "found.json").read_text())["cells"].values()
+    assert {cell["set"] for cell in cells} == {"three", "two"}
+    assert all(set(cell["gains"]) == set(descriptions.RULES) for cell in cells)
+    descriptions.main(command)  # nothing is left to do
+    assert capsys.readouterr().out == printed.out
+
+
+def test_rules_share_out_the_whole_graph_and_ours_is_the_librarys(views):
+    for rule in descriptions.RULES.values():
+        assert rule(np.array([0.3, 0.5, 0.1, 0.4])).sum() == pytest.approx(1.0)
+    model = systems()["SGF"](n_clusters=3, random_state=0, descriptions="confirmed").fit(views)
+    found = model.descriptions_
+    np.testing.assert_allclose(found.share, descriptions.RULES[descriptions.OURS](found.confirmation))
+
+
+def test_the_parts_of_the_models_add_up_to_their_defaults():
+    parts = all_parts()
+    assert len(parts) == 12
+    for name in ("SGF", "DGF"):
+        ours, whole = systems()[name](), parts[f"{name} + both"]
+        assert (
+            (ours._learns_trust, ours._redescribes)
+            == (whole._learns_trust, whole._redescribes)
+            == (True, True)
+        )
+        assert not parts[f"{name} low"]._learns_trust and not parts[f"{name} low"]._redescribes
+    assert parts["Average"].get_params() == AverageGraph().get_params()
+
+
 def test_rules_are_measured_on_the_samples_that_are_scored(folder):
     facts = data.Facts("three", folder / "three.npz", N, 3)
     piece = rule_fits.Piece("row_weights", facts, "shuffle-all-30", 1)
@@ -394,7 +432,7 @@ def test_numbers_of_neighbours():
 
 
 def dgf(**settings):
-    return systems()["DGF"](n_clusters=2, n_jobs=1, **settings)
+    return systems()["DGF"](n_clusters=2, n_jobs=1, effort="low", **settings)
 
 
 def test_a_setting_is_measured_under_its_constants():
@@ -577,46 +615,49 @@ def test_misplaced_rows_are_those_that_were_moved(views):
 def test_ties_are_those_of_a_plain_search():
     rng = np.random.default_rng(1)
     arrays = [rng.integers(0, 6, size=(60, 2)).astype(float), rng.normal(size=(60, 2))]
-    model = AverageGraph(n_clusters=3, n_neighbors=5, random_state=0, engine=permuted_fits.RecordingEngine())
-    first = permuted_fits.fit_in_order(model, arrays, np.arange(60))
-    ties = permuted_fits.Ties.of(first, arrays)
+    model = AverageGraph(n_clusters=3, n_neighbors=5, random_state=0)
+    tied = permuted_fits.tied_samples(permuted_fits.fit_in_order(model, arrays, np.arange(60)), arrays)
     apart = ((arrays[0][:, None] - arrays[0]) ** 2).sum(axis=2) + np.diag(np.full(60, np.inf))
     ranked = np.sort(apart, axis=1)
-    np.testing.assert_array_equal(ties.tied, ranked[:, 4] == ranked[:, 5])
-    assert 0 < ties.tied.sum() < 60
-
-    order = rng.permutation(60)
-    again = AverageGraph(n_clusters=3, n_neighbors=5, random_state=0, engine=permuted_fits.RecordingEngine())
-    other = permuted_fits.fit_in_order(again, arrays, order)
-    assert any(not np.array_equal(a, b) for a, b in zip(first.lists, other.lists, strict=True))
-    assert ties.untied(other) == 0
-    i = int(np.flatnonzero(~ties.tied)[0])
-    other.lists[1][i, 0] = np.argmax(((arrays[1] - arrays[1][i]) ** 2).sum(axis=1))  # the farthest
-    assert ties.untied(other) == 2  # that one, and the one that is no longer there
+    np.testing.assert_array_equal(tied, ranked[:, 4] == ranked[:, 5])
+    assert 0 < tied.sum() < 60
 
 
 @quiet
-def test_settled_alike_the_graph_is_the_same(folder):
+def test_in_the_order_of_the_content_nothing_differs(folder):
     facts = data.Facts("three", folder / "three.npz", N, 3)
     arrays = np.load(facts.path)
     np.savez(facts.path, **{name: np.round(arrays[name]) for name in arrays.files})  # ties
     for system in row_permutation.SYSTEMS:
         (cell,) = row_permutation.measure(row_permutation.Piece(facts, system, 3)).values()
-        assert cell["tied"] > 0 and min(cell["differ"]) > 0
-        assert cell["untied"] == cell["settled differ"] == [0, 0, 0]
-        assert max(cell["settled weight"]) < 1e-12 < min(cell["weight"])
-        assert len(cell["orders"]) == len(cell["settled"]) == len(cell["seeds"]) == 3
+        assert cell["tied"] > 0 == cell["copies"]
+        assert cell["labels"] == cell["edges"] == cell["weight"] == [0, 0, 0]
+        assert min(cell["given edges"]) > 0 and min(cell["given weight"]) > 1e-12
+        assert cell["orders"] == [cell["file"]] * 3
+        assert len(cell["given orders"]) == len(cell["seeds"]) == 3
 
 
 def test_claims_about_row_orders():
-    def cells(order, seed, differ=0):
-        spread = {"orders": [50 - order, 50 + order], "settled": [50, 50], "seeds": [50 - seed, 50 + seed]}
-        rest = {"tied": 0.5, "file": 50.0, "untied": [0, 0], "settled differ": [differ, 0]}
+    def cells(order, seed, differ=0, copies=0):
+        spread = {
+            "orders": [50, 50],
+            "given orders": [50 - order, 50 + order],
+            "seeds": [50 - seed, 50 + seed],
+        }
+        rest = {"tied": 0.5, "labels": [0, 0], "edges": [differ, 0], "copies": copies}
         return [{"set": f"s{i}", **spread, **rest} for i in range(8)]
 
-    verdicts = {}
-    for name, found in {"more": cells(3, 1), "less": cells(1, 3), "edges": cells(1, 1, differ=2)}.items():
-        verdicts[name] = [find(found).partition(":")[0] for find in row_permutation.CLAIMS.values()]
-    assert verdicts["more"] == ["pass", "pass", "FAIL", "too few sets", "FAIL", "pass"]
-    assert verdicts["less"] == ["pass", "pass", "pass", "too few sets", "pass", "pass"]
-    assert verdicts["edges"] == ["pass", "FAIL", "pass", "too few sets", "pass", "pass"]
+    found = {
+        "more": cells(3, 1),
+        "less": cells(1, 3),
+        "edges": cells(1, 1, differ=2),
+        "copies": cells(1, 1, differ=2, copies=1),
+    }
+    verdicts = {
+        name: [find(one).partition(":")[0] for find in row_permutation.CLAIMS.values()]
+        for name, one in found.items()
+    }
+    assert verdicts["more"] == ["pass", "pass", "pass", "too few sets", "FAIL"]
+    assert verdicts["less"] == ["pass", "pass", "pass", "too few sets", "pass"]
+    assert verdicts["edges"] == ["pass", "FAIL", "pass", "too few sets", "pass"]
+    assert verdicts["copies"] == ["pass", "pass", "pass", "too few sets", "pass"]
