@@ -90,14 +90,14 @@ def test_pages_of_all_folders_are_found():
 
 
 def with_blocks():
-    """Return the pages with code; those of the guide and of the gallery take long."""
+    """Return the pages with code; those of the guide, of the gallery and the first take long."""
     return [
         pytest.param(
             page,
             id=str(page.relative_to(ROOT)),
             # That of omics needs extras, and is run with them.
             marks=[pytest.mark.long]
-            if page.parent.name in ("guide", "gallery") and page.stem != "omics"
+            if (page.parent.name in ("guide", "gallery") and page.stem != "omics") or page.stem == "start"
             else [],
         )
         for page in pages()
