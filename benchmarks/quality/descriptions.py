@@ -134,7 +134,7 @@ def described_graphs(views: Views, n_clusters: int) -> tuple[Vector, list[sparse
     graphs = [engine.fetch(engine.mix([graph.handle], np.ones(1)))]
     for i in range(1, len(table_)):
         alone = DescriptionTable(table_.name, table_.n_neighbors, table_.confirmation, only[i])
-        mixed = redescribe(graph, alone, there, selection, fusion, "exact", True, engine=engine).graph
+        mixed = redescribe(graph, alone, there, selection, (fusion,), "exact", True, engine=engine).graph
         graphs.append(engine.fetch(mixed.handle))
     return table_.confirmation, graphs
 

@@ -111,8 +111,24 @@ def test_a_view_that_shares_nothing_has_no_evidence_against_its_rows():
     rng = np.random.default_rng(3)
     y = np.arange(N) % C
     lists = [neighbours(rng.normal(size=(N, 5))) for _ in range(3)]
-    trust, _ = matched_rows(lists, embedded(y, rng), None, None, seed=0)
-    assert np.mean(np.abs(trust - np.median(trust)) < 0.15) > 0.97 and np.median(trust) > 0.8
+    trust, shares = matched_rows(lists, embedded(y, rng), None, None, seed=0)
+    likely = trust ** (1 / (1 + np.sum(1 - shares)))  # in units of the likeliest row of the view
+    assert np.mean(np.abs(likely - np.median(likely)) < 0.15) > 0.97 and np.median(likely) > 0.8
+
+
+@pytest.mark.parametrize("seen", [1.0, 0.7])
+def test_doubt_counts_more_the_more_rows_of_a_sample_are_unmatched(seen, monkeypatch):
+    """By hand, from probabilities that are given: to the power of 1 + the expected number of these."""
+    matched = np.random.default_rng(0).uniform(0.2, 1.0, size=(N, 3))
+    shares = np.array([0.9, 0.75, 0.6])
+    monkeypatch.setattr(matching, "_probabilities", lambda *_: (matched, shares))
+    lists = planted(3, 0.3)[0]
+    mask = np.random.default_rng(1).random((N, 3)) < seen
+    trust, _ = matched_rows(lists, np.eye(C)[np.arange(N) % C], None, None if seen == 1 else mask, seed=0)
+    n_unmatched = sum((1 - shares[m]) * (mask[:, m].mean() if seen < 1 else 1.0) for m in range(3))
+    expected = np.maximum((matched / matched.max(axis=0)) ** (1 + n_unmatched), LEAST_TRUST)
+    judged = mask if seen < 1 else np.ones((N, 3), dtype=bool)
+    np.testing.assert_allclose(trust, np.where(judged, expected, 1.0), rtol=1e-12)
 
 
 def test_of_two_views_both_rows_of_a_sample_get_the_same():

@@ -50,7 +50,7 @@ from consilience.io.model_files.decoding import Decoder
 from consilience.io.model_files.encoding import Encoder
 from consilience.io.stored import REGISTRY
 from consilience.models import AverageGraph, SharedViews, systems
-from consilience.models.prediction import OtherDescription
+from consilience.models.prediction import EdgeModel, OtherDescription
 from consilience.spaces import Scaling, Space
 from consilience.spaces.descriptions import Transform
 from consilience.stages.describe import DescriptionTable, Redescribed
@@ -475,15 +475,13 @@ VALUES = [
     DescriptionTable(("default", "log"), (20, 6), np.array([0.25, math.nan]), np.array([0.75, 0.25])),
     OtherDescription(
         (None, Transform("direction")),
-        (EdgeKernel(), EdgeKernel()),
-        np.array([1.0, 0.5]),
-        LearnedAverage(np.ones(2)),
+        (EdgeModel((EdgeKernel(), EdgeKernel()), np.array([1.0, 0.5]), LearnedAverage(np.ones(2))),),
         6,
         0.125,
     ),
     Redescribed(
         UnifiedGraph(sparse.csr_array(np.eye(2)[::-1])),
-        (Fused(None, LearnedAverage(np.ones(2)), np.ones(2)),),
+        ((Fused(None, LearnedAverage(np.ones(2)), np.ones(2)),),),
     ),
 ]
 
@@ -567,7 +565,12 @@ def test_what_a_fit_keeps_to_predict_by_other_descriptions_is_stored(fitted):
         (lambda p: replace(p, others=(replace(p.others[0], share=0.0),)), "its shares do not fit"),
         (lambda p: replace(p, others=p.others * 9), "its shares do not fit"),
         (lambda p: replace(p, others=(replace(p.others[0], n_neighbors=0),)), "its descriptions do not fit"),
-        (lambda p: replace(p, others=(replace(p.others[0], units=np.ones(9)),)), "its descriptions do not"),
+        (
+            lambda p: replace(
+                p, others=(replace(p.others[0], models=(replace(p.others[0].models[0], units=np.ones(9)),)),)
+            ),
+            "its descriptions do not",
+        ),
         (lambda p: replace(p, others=(replace(p.others[0], transforms=()),)), "its descriptions do not fit"),
     ],
 )
@@ -614,7 +617,7 @@ def test_every_class_that_a_file_may_hold_is_tested_here():
     tested = {type(value).__name__ for value in VALUES} & set(REGISTRY)
     tested |= {"FusionResult", "Agreement", "ClusterSelection", "SearchReport", "ViewTable"}  # in fits
     # In what predicts.
-    tested |= {"Predictor", "ViewForm", "Encoding", "Space", "Scaling", "Rescaling"}
+    tested |= {"Predictor", "EdgeModel", "ViewForm", "Encoding", "Space", "Scaling", "Rescaling"}
     tested |= {"EdgeKernel", "Moments", "LearnedScales", "LearnedAverage"}
     # In run/test_checkpoints.py: what stages return, and settings in the warnings that they gave.
     tested |= {"ViewSelection", "ViewReliability", "SpectralEmbedding", "Neighbors", "SharedEdges"}
@@ -1094,14 +1097,16 @@ BEYOND_BOUNDS = {
         "attributes.fusion_ is no FusionResult: its rounds do not fit",
     ),
     "a view twice": (
-        lambda a: [
-            predictor(a)[part]["items"].append(predictor(a)[part]["items"][0])
-            for part in ("spaces", "numbers", "kernels")
-        ],
+        lambda a: [part["items"].append(part["items"][0]) for part in of_views(a)],
         "its views do not fit",
     ),
     "a view less": (
-        lambda a: [predictor(a)[part]["items"].pop() for part in ("spaces", "numbers", "kernels")],
+        lambda a: [part["items"].pop() for part in of_views(a)],
+        "its views do not fit",
+    ),
+    "no model": (lambda a: predictor(a)["models"]["items"].clear(), "its views do not fit"),
+    "units of other views": (
+        lambda a: edge_model(a).update(units=a["labels_"]),
         "its views do not fit",
     ),
     "an unknown view": (
@@ -1122,7 +1127,7 @@ BEYOND_BOUNDS = {
         "its labels are no clusters",
     ),
     "seen by nobody": (lambda a: own_space(a).update(seen=a["labels_"]), "`seen` does not fit"),
-    "trust in others": (lambda a: predictor(a).update(trust=predictor(a)["units"]), "`trust` does not fit"),
+    "trust in others": (lambda a: predictor(a).update(trust=edge_model(a)["units"]), "`trust` does not fit"),
     "an order of others": (lambda a: predictor(a).update(order=a["labels_"]), "no order"),
     "no neighbours of new samples": (
         lambda a: predictor(a).update(n_neighbors=0),
@@ -1133,6 +1138,15 @@ BEYOND_BOUNDS = {
 
 def predictor(attributes):
     return attributes["predictor_"]["state"]
+
+
+def edge_model(a):
+    return predictor(a)["models"]["items"][0]["state"]
+
+
+def of_views(a):
+    """Return what a predictor keeps for each view."""
+    return [predictor(a)["spaces"], predictor(a)["numbers"], edge_model(a)["kernels"]]
 
 
 def own_space(attributes):

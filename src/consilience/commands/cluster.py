@@ -53,7 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
 def write_results(folder: Path, model: Any, views: Views, summary: dict[str, Any], found: Inspection) -> None:
     """Write labels, views, conflicts, graph and summary into a folder."""
     ids = np.arange(views.n_samples) if views.sample_ids is None else views.sample_ids
-    write_table(folder / "labels.csv", ["sample", "label"], zip(ids, model.labels_, strict=True))
+    # Where no two views agree, nobody knows which is right: then the reader gets all of their clusters.
+    alone = model.labels_by_view() if found.none_agree else {}
+    header = ["sample", "label", *(f"label in {name}" for name in alone)]
+    columns = ([("" if one < 0 else one) for one in labels.tolist()] for labels in alone.values())
+    write_table(folder / "labels.csv", header, zip(ids, model.labels_, *columns, strict=True))
     rows = summary["views"]
     write_table(folder / "view_weights.csv", list(rows[0]), [list(row.values()) for row in rows])
     write_table(folder / "conflicts.csv", ["sample", "view", "probability"], flagged_rows(found.samples))

@@ -23,10 +23,15 @@ shares :math:`\rho_m` of matched rows,
     P(g \mid s) \;\propto\; \prod_m \rho_m^{g_m} (1 - \rho_m)^{1 - g_m}
         \prod_{m < l} \Big( \frac{f_1}{f_0}(s_{ml}) \Big)^{g_m g_l} .
 
-The trust in a row is its probability of being matched, in units of the view's largest: a view whose
-rows none of the others can confirm has no evidence against any of them. The shares are those of the
-fixed point :math:`\rho_m = \operatorname{mean}_i P(g_m = 1)`. With two views both rows of a sample get the
-same: nobody can know which is wrong.
+The shares are those of the fixed point :math:`\rho_m = \operatorname{mean}_i P(g_m = 1)`. The trust in a row
+is
+
+.. math:: \tau_m(i) = \Big( \frac{P(g_m = 1)}{\max P(g_m = 1)} \Big)^{1 + u}, \qquad u = \sum_m (1 - \rho_m).
+
+It is in units of the view's largest: a view whose rows none of the others can confirm has no evidence against
+any of them. The number u of rows of a sample that are expected to be unmatched says how much doubt costs: if
+most samples have such a row, what is left of these rows draws all clusters together. With two views both rows
+of a sample get the same: nobody can know which is wrong.
 """
 
 from __future__ import annotations
@@ -84,7 +89,9 @@ def matched_rows(
             ratios[both, column] = _log_ratios(places[m][both], places[o][both], rng)
     matched, shares = _probabilities(ratios, v)
     highest = np.maximum(matched.max(axis=0, initial=0.0), 1e-9)
-    return np.where(seen, np.maximum(matched / highest, LEAST_TRUST), 1.0), shares
+    n_unmatched = float(((1.0 - shares) * seen).sum(axis=1).mean())
+    found = (matched / highest) ** (1.0 + n_unmatched)
+    return np.where(seen, np.maximum(found, LEAST_TRUST), 1.0), shares
 
 
 def _places(lists: NDArray[Any], vectors: Floats, trust: Vector, seen: Mask) -> Floats:

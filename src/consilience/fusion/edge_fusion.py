@@ -163,9 +163,12 @@ class EdgeFusion(ABC):  # noqa: B024 - one of two methods is implemented, so nei
             learned.similarity(comparable, judged, on_edges, engine), learned, view_weights, expected
         )
 
-    def without_callback(self) -> EdgeFusion:
-        """Return the same model, without anything that watches its rounds: nobody has asked to see these."""
-        return self
+    def for_descriptions(self) -> tuple[EdgeFusion, ...]:
+        """Return the models by which the views are fused in other descriptions; each has the same share.
+
+        Here it is this model alone. Nothing may watch their rounds: nobody has asked to see these.
+        """
+        return (self,)
 
     def combine(
         self,
@@ -327,9 +330,11 @@ class ConsistentFusion(EdgeFusion):
         self.kind: Kind = kind
         self.beta, self.gamma, self.schedule = float(beta), float(gamma), schedule
 
-    def without_callback(self) -> ConsistentFusion:
-        """Return the same model without its callback."""
-        return ConsistentFusion(self.kind, self.beta, self.gamma, replace(self.schedule, callback=None))
+    def for_descriptions(self) -> tuple[EdgeFusion, ...]:
+        """Return this model and the one of the other kind: what only one of them sees counts half."""
+        unwatched = replace(self.schedule, callback=None)
+        kinds: tuple[Kind, Kind] = ("similarity", "distance")
+        return tuple(ConsistentFusion(kind, self.beta, self.gamma, unwatched) for kind in kinds)
 
     def kernel(self, values: Any, kind: Kind, judged: Any | None, view: int, engine: Engine) -> EdgeKernel:
         """Return the kernel: to Gaussian similarities, or to standardised squared distances."""

@@ -57,6 +57,14 @@ class Inspection:
     health: GraphHealth
     convergence: Convergence
 
+    @property
+    def none_agree(self) -> bool:
+        """Whether no two of the views kept agree beyond chance, though they could be compared."""
+        kept = self.views.kept
+        both = np.outer(kept, kept) & ~np.eye(len(kept), dtype=bool)
+        compared = both & np.isfinite(self.agreement.shares)
+        return bool(compared.any() and not (compared & self.agreement.significant).any())
+
 
 def inspect(
     fitted: Any,

@@ -23,7 +23,7 @@ from ..stages.prepare import PreparedViews, expand
 from ..stages.sparsify import UnifiedGraph
 from .base import GraphClusters
 from .given import GivenViews, Order, RowOrder
-from .prediction import OtherDescription, Predictor
+from .prediction import EdgeModel, OtherDescription, Predictor
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +36,15 @@ class DescribedResult:
         The descriptions that were tried.
     graph : UnifiedGraph
         The weighted mean of their unified graphs.
-    fused : tuple of Fused
-        What the fusion learned in each of `table.others`.
+    fused : tuple of (tuple of Fused)
+        What each of the fusions learned in each of `table.others`.
     spaces : tuple of (tuple of Space)
         The kept views in each of these.
     """
 
     table: DescriptionTable
     graph: UnifiedGraph
-    fused: tuple[Fused, ...]
+    fused: tuple[tuple[Fused, ...], ...]
     spaces: tuple[tuple[Space, ...], ...]
 
     def predictor(self, default: Predictor) -> Predictor:
@@ -53,9 +53,7 @@ class DescribedResult:
         others = tuple(
             OtherDescription(
                 tuple(one.scaling if isinstance(one.scaling, Transform) else None for one in spaces),
-                fused.kernels,
-                fused.units,
-                fused.learned,
+                tuple(EdgeModel(one.kernels, one.units, one.learned) for one in fused),
                 table.n_neighbors[number],
                 float(table.share[number]),
             )

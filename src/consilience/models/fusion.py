@@ -37,11 +37,12 @@ from ..stages.trust import trust
 from ..stages.weigh import weigh
 from ..views import Views
 from .base import MAX_CLUSTERS, MultiviewClusterer, Settings, cluster_graph
+from .each_view import labels_by_view
 from .estimator import estimator
 from .fitted import DescribedResult, StageResults, ViewTable, make_view_table
 from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
 from .given import ROW_ORDERS, GivenViews, forms_of, kind_of_order
-from .prediction import Predictor
+from .prediction import EdgeModel, Predictor
 from .queries import read_new_samples
 
 PAPER: Mapping[str, Any] = MappingProxyType(
@@ -171,7 +172,7 @@ class GraphFusion(MultiviewClusterer):
             table,
             there,
             selection,
-            self.edge_fusion().without_callback(),
+            self.edge_fusion().for_descriptions(),
             self.neighbor_search,
             self.missing == "impute",
         )
@@ -206,9 +207,7 @@ class GraphFusion(MultiviewClusterer):
             forms=forms_of(stages.given.views, settings.metrics),
             numbers=tuple(np.flatnonzero(views.active).tolist()),
             spaces=views.spaces,
-            kernels=fused.kernels,
-            units=fused.units,
-            learned=fused.learned,
+            models=(EdgeModel(fused.kernels, fused.units, fused.learned),),
             trust=None if selection.trust is None else engine.fetch(selection.trust),
             labels=self.labels_ if order is None else self.labels_[order],
             n_neighbors=settings.n_neighbors,
@@ -348,6 +347,43 @@ class GraphFusion(MultiviewClusterer):
         new = read_new_samples(self, X, self.predictor_.forms)
         with engine.limit(self.n_jobs):
             return self.predictor_.probabilities(new, engine)
+
+    def labels_by_view(self) -> dict[str, NDArray[np.intp]]:
+        """Return the clusters that each view has alone.
+
+        Where two views do not agree, nobody can know which is right: then each alone may be worth more than
+        both together, and the fit warns. Each view is clustered anew, in its default description, by its
+        graph of the `n_neighbors_` nearest neighbours; nothing is fused.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_samples,)
+            For each view that was kept: as many clusters as the fit has, numbered by first appearance; -1
+            for samples that the view has not seen.
+
+        See Also
+        --------
+        consilience.inspection.does_fusion_help : Whether the views are better together than one alone.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> import numpy as np
+        >>> from consilience import DistanceGraphFusion, make_multiview
+        >>> data = make_multiview(200, n_views=2, n_clusters=3, separation=4.0, random_state=0)
+        >>> first, second = data.views.values()
+        >>> shuffled = second[np.random.default_rng(0).permutation(200)]
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")  # that the views do not agree
+        ...     model = DistanceGraphFusion(n_clusters=3, random_state=0).fit([first, shuffled])
+        >>> from consilience.metrics import ari
+        >>> {name: round(ari(data.labels, labels), 1) for name, labels in model.labels_by_view().items()}
+        {'view_0': 1.0, 'view_1': 0.0}
+        """
+        check_is_fitted(self)
+        engine = get_engine(self.engine)
+        with engine.limit(self.n_jobs):
+            return labels_by_view(self.predictor_, int(self.n_clusters_), self.neighbor_search, engine)
 
     def report(
         self,

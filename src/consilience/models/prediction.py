@@ -37,8 +37,7 @@ def _check(predictor: Predictor) -> None:
     require(predictor.labels.ndim == 1 and predictor.labels.dtype.kind == "i", "its labels do not fit")
     fits = n > 0 and predictor.labels.min() >= 0 and predictor.labels.max() < n
     require(fits, "its labels are no clusters")
-    per_view = (predictor.numbers, predictor.kernels, predictor.units)
-    require(all(len(one) == v for one in per_view), "its views do not fit")
+    require(len(predictor.numbers) == v and _are_about(predictor.models, v), "its views do not fit")
     for number, space in zip(predictor.numbers, predictor.spaces, strict=True):
         known = type(number) is int and 0 <= number < len(predictor.forms)
         require(known and space.n_samples == n, f"it is not about {n} samples")
@@ -51,13 +50,38 @@ def _check(predictor: Predictor) -> None:
     require(predictor.order is None or sorted(predictor.order.tolist()) == list(range(n)), "no order")
     require(type(predictor.n_neighbors) is int and predictor.n_neighbors >= 1, "no number of neighbours")
     for one in predictor.others:
-        fits = len(one.transforms) == len(one.kernels) == len(one.units) == v
+        fits = len(one.transforms) == v and _are_about(one.models, v)
         require(fits and type(one.n_neighbors) is int and one.n_neighbors >= 1, "its descriptions do not fit")
         for space, transform in zip(predictor.spaces, one.transforms, strict=True):
             fits = transform is None or transform.fits(space.rows)
             require(fits, "its descriptions are not about the features")
         require(one.share > 0, "its shares do not fit")
     require(sum(one.share for one in predictor.others) < 1, "its shares do not fit")
+
+
+def _are_about(models: tuple[EdgeModel, ...], v: int) -> bool:
+    """Say whether there are models, and all of them are about so many views."""
+    return len(models) > 0 and all(len(one.kernels) == len(one.units) == v for one in models)
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class EdgeModel:
+    """What makes one similarity of the views' values on an edge.
+
+    Attributes
+    ----------
+    kernels : tuple of EdgeKernel
+        How each view's values on edges become weights.
+    units : ndarray of shape (v,)
+        What these are divided by.
+    learned : Learned
+        What the fusion has learned.
+    """
+
+    kernels: tuple[EdgeKernel, ...]
+    units: Floats
+    learned: Learned
 
 
 @stored()
@@ -69,16 +93,14 @@ class OtherDescription:
     ----------
     transforms : tuple of (Transform or None)
         What becomes of each kept view's features; None: they are described by default.
-    kernels, units, learned, n_neighbors
+    models, n_neighbors
         As in `Predictor`.
     share : float
         How much of the unified graph comes from this description.
     """
 
     transforms: tuple[Transform | None, ...] = field(repr=False)
-    kernels: tuple[EdgeKernel, ...]
-    units: Floats
-    learned: Learned
+    models: tuple[EdgeModel, ...]
     n_neighbors: int
     share: float
 
@@ -96,12 +118,8 @@ class Predictor:
         Which of them are kept.
     spaces : tuple of Space
         These, with the samples of the fit.
-    kernels : tuple of EdgeKernel
-        How each view's values on edges become weights.
-    units : ndarray of shape (v,)
-        What these are divided by.
-    learned : Learned
-        What the fusion has learned.
+    models : tuple of EdgeModel
+        What the fusion has learned; several, if it fuses in several ways that count the same.
     trust : ndarray of shape (n, v), or None
         How much each row counts; None: 1.
     labels : ndarray of shape (n,)
@@ -118,9 +136,7 @@ class Predictor:
     forms: tuple[ViewForm, ...]
     numbers: tuple[int, ...]
     spaces: tuple[Space, ...] = field(repr=False)
-    kernels: tuple[EdgeKernel, ...]
-    units: Floats
-    learned: Learned
+    models: tuple[EdgeModel, ...]
     trust: Floats | None = field(repr=False)
     labels: NDArray[np.intp] = field(repr=False)
     n_neighbors: int
@@ -142,9 +158,7 @@ class Predictor:
                     replace(
                         self,
                         spaces=spaces,
-                        kernels=one.kernels,
-                        units=one.units,
-                        learned=one.learned,
+                        models=one.models,
                         n_neighbors=one.n_neighbors,
                         others=(),
                     ),
@@ -194,12 +208,8 @@ class Predictor:
         if not self.others:
             starts = range(0, len(asked), _BLOCK)
             return np.concatenate([self._votes(new, slice(a, a + _BLOCK), asked, engine) for a in starts])
-        mixed = np.zeros((len(asked), int(self.labels.max()) + 1))
-        for share, one in self._by_description:
-            votes = one._all_votes(new, asked, engine)
-            total = votes.sum(axis=1, keepdims=True)
-            mixed += share * np.divide(votes, total, out=np.zeros_like(mixed), where=total > 0)
-        return mixed
+        votes = [share * _shares(one._all_votes(new, asked, engine)) for share, one in self._by_description]
+        return np.asarray(sum(votes))
 
     def _votes(self, new: NewSamples, here: slice, asked: NDArray[np.bool_], engine: Engine) -> Floats:
         """Return how much weight leads from some of the new samples to each cluster."""
@@ -217,13 +227,21 @@ class Predictor:
             engine.adopt(zeros) if one is None else engine.measure_new(one, edges, own)
             for one, own in zip(queries, asked.T, strict=True)
         ]
-        weights = engine.weigh(edges, len(values), zip(values, self.kernels, strict=True), double=True)
-        comparable = engine.divide(weights, np.asarray(self.units))
         trust = None if self.trust is None else engine.trust_of_ends(edges, engine.adopt(self.trust))
-        unified = self.learned.similarity(comparable, judged, trust, engine)
         distances = [(i, values[i]) for i, space in enumerate(self.spaces) if space.kind == "distance"]
         same = engine.coinciding(edges, distances, len(values))
-        return engine.cluster_shares(edges, unified, same, self.labels, int(self.labels.max()) + 1, k)
+        found = []
+        for model in self.models:
+            parts = zip(values, model.kernels, strict=True)
+            weights = engine.weigh(edges, len(values), parts, double=True)
+            comparable = engine.divide(weights, np.asarray(model.units))
+            unified = model.learned.similarity(comparable, judged, trust, engine)
+            found.append(engine.cluster_shares(edges, unified, same, self.labels, self._n_clusters, k))
+        return found[0] if len(found) == 1 else np.asarray(sum(map(_shares, found)) / len(found))
+
+    @property
+    def _n_clusters(self) -> int:
+        return int(self.labels.max()) + 1
 
     def _rows(self, new: NewSamples, number: int, space: Space, here: slice, own: NDArray[np.bool_]) -> Any:
         """Return the new samples that have a view, on the scale of the fit."""
@@ -231,3 +249,9 @@ class Predictor:
         if space.is_pairwise and self.order is not None:
             rows = rows[:, self.order]
         return space.scaling(rows)
+
+
+def _shares(votes: Floats) -> Floats:
+    """Return which part of the weight of each new sample leads to each cluster; 0 if it has none."""
+    total = votes.sum(axis=1, keepdims=True)
+    return np.divide(votes, total, out=np.zeros_like(votes), where=total > 0)

@@ -228,7 +228,10 @@ def _none_agree(v: int) -> str:
         else f"No two of the {v} views agree about who is near whom more than by chance: none can be "
         "preferred, so all count alike."
     )
-    return fact + " Are the rows of all views in the same order?"
+    return (
+        f"{fact} Are the rows of all views in the same order? Look at the clusters of each view alone, too: "
+        "`labels_by_view()` has them, and the command writes them into labels.csv."
+    )
 
 
 def _left_out(names: list[str], n_orphans: int, keeps_all: Setting) -> str:

@@ -13,7 +13,8 @@ of the samples.
 
 The confirmation is no proof. So the default description keeps half of the weight, whatever is found; the
 better half of all candidates (the default among them) share the rest alike. Each description that has a share
-gives a unified graph, and the graph that is clustered is their weighted mean, each scaled by its degrees.
+gives a unified graph, and the graph that is clustered is their weighted mean, each scaled by its degrees. For
+the same reason the others are fused on similarities and on distances, half and half, whatever the model.
 """
 
 from __future__ import annotations
@@ -28,20 +29,16 @@ from numpy.typing import NDArray
 
 from ..engines import Engine
 from ..engines.protocol import Search
-from ..fusion.edge_fusion import AverageFusion, EdgeFusion, Fused
+from ..fusion.edge_fusion import EdgeFusion, Fused
 from ..io.stored import require, stored
 from ..run.messages import collected_warnings
 from ..spaces.descriptions import DEFAULT, OTHERS, described
 from .agree import ViewSelection
-from .connect import connect
-from .embed import embed
-from .fuse import fuse
-from .label import KMeansLabels
 from .prepare import PreparedViews
 from .search import auto_neighbors, search
+from .sequence import cluster_view, fuse_views
 from .sizes import MANY_SAMPLES
-from .sparsify import UnifiedGraph, sparsify
-from .weigh import weigh
+from .sparsify import UnifiedGraph
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +46,7 @@ FEW_NEIGHBORS = (6, 10)  # numbers of neighbours that are tried next to the one 
 DEFAULT_SHARE = 0.5
 _SAMPLES, _PER_CLUSTER = 500, 8  # samples on which confirmations are found: at least so many, and per cluster
 _TOLERANCE, _RESTARTS = 1e-3, 3  # of the eigenvectors, and of k-means: for each view alone
-_SEED = 0  # whatever the seed of the fit, descriptions are chosen alike
+_SEED = 0  # draws the samples: whatever the seed of the fit, descriptions are chosen alike
 
 Labels = NDArray[np.intp]
 
@@ -170,12 +167,12 @@ class Redescribed:
     ----------
     graph : UnifiedGraph
         The weighted mean of the unified graphs.
-    fused : tuple of Fused
-        What the fusion learned in each of `DescriptionTable.others`, for new samples.
+    fused : tuple of (tuple of Fused)
+        What each of the fusions learned in each of `DescriptionTable.others`, for new samples.
     """
 
     graph: UnifiedGraph
-    fused: tuple[Fused, ...]
+    fused: tuple[tuple[Fused, ...], ...]
 
 
 def candidates(views: DescribedViews, n_neighbors: int, fixed: bool) -> list[Description]:
@@ -249,7 +246,7 @@ def redescribe(
     table: DescriptionTable,
     views: DescribedViews,
     selection: ViewSelection,
-    fusion: EdgeFusion,
+    fusions: Sequence[EdgeFusion],
     how: Search,
     impute: bool,
     *,
@@ -267,8 +264,8 @@ def redescribe(
         The kept views.
     selection : ViewSelection
         How much views and rows count: the same in all descriptions.
-    fusion : EdgeFusion
-        The model.
+    fusions : sequence of EdgeFusion
+        The models; each has the same part of a description's share.
     how : {"auto", "exact", "approximate"}
         How neighbours are found.
     impute : bool
@@ -291,30 +288,20 @@ def redescribe(
     graphs, learned = [graph.handle], []
     for number in table.others:
         with collected_warnings():  # what is to be said, the default description has said
-            mine, fused = _fuse(
-                views[table.name[number]], table.n_neighbors[number], kept, fusion, how, impute, engine
+            found = fuse_views(
+                views[table.name[number]],
+                table.n_neighbors[number],
+                kept,
+                fusions,
+                how,
+                impute,
+                engine=engine,
             )
-        graphs.append(mine.handle)
-        learned.append(replace(fused.without_edges(), result=None))
-    shares = table.share[[0, *table.others]]
+        graphs.extend(mine.handle for mine, _ in found)
+        learned.append(tuple(replace(fused.without_edges(), result=None) for _, fused in found))
+    parts = np.repeat(table.share[table.others] / len(fusions), len(fusions))
+    shares = np.concatenate([table.share[:1], parts])
     return Redescribed(UnifiedGraph(engine.mix(graphs, shares)), tuple(learned))
-
-
-def _fuse(
-    views: PreparedViews,
-    n_neighbors: int,
-    selection: ViewSelection,
-    fusion: EdgeFusion,
-    how: Search,
-    impute: bool,
-    engine: Engine,
-) -> tuple[UnifiedGraph, Fused]:
-    """Run the stages from the search to the unified graph."""
-    found = [search(i, views, n_neighbors, how, impute, engine=engine) for i in range(len(views))]
-    edges = connect(found, selection, views, engine=engine)
-    weights = weigh(found, selection, edges, views, fusion, engine=engine)
-    fused = fuse(weights, edges, selection, views, fusion, impute, engine=engine)
-    return sparsify(fused, edges, views, n_neighbors, impute, engine=engine), fused
 
 
 def _some_samples(views: PreparedViews, rows: Labels, engine: Engine) -> PreparedViews:
@@ -334,29 +321,15 @@ def _some_samples(views: PreparedViews, rows: Labels, engine: Engine) -> Prepare
 def _confirmation(views: PreparedViews, n_neighbors: int, n_clusters: int, engine: Engine) -> float:
     """Return how far the clusterings of the single views agree."""
     one_view = np.eye(len(views), dtype=bool)
-    found = [_cluster_view(views.only(one), n_neighbors, n_clusters, engine) for one in one_view]
+    found = [
+        cluster_view(views.only(one), n_neighbors, n_clusters, _TOLERANCE, _RESTARTS, engine=engine)
+        for one in one_view
+    ]
     shared = []
     for i, j in combinations(range(len(views)), 2):
         both = slice(None) if views.mask is None else views.mask[:, i] & views.mask[:, j]
         shared.append(shared_information(found[i][both], found[j][both]))
     return float(np.mean(shared))
-
-
-def _cluster_view(view: PreparedViews, n_neighbors: int, n_clusters: int, engine: Engine) -> Labels:
-    """Return the clusters of one view alone."""
-    alike = ViewSelection(
-        np.ones(1, dtype=bool),
-        np.ones(1),
-        None,
-        np.zeros(1, dtype=bool),
-        np.zeros(view.n_samples, dtype=bool),
-        (),
-    )
-    graph, _ = _fuse(view, n_neighbors, alike, AverageFusion(), "exact", False, engine)
-    width = min(n_clusters, view.n_samples - 1)
-    start = np.random.RandomState(_SEED)
-    embedding = embed(graph.handle, width, start, engine=engine, tol=_TOLERANCE, warn_disconnected=False)
-    return KMeansLabels(n_init=_RESTARTS).assign(embedding, width, start, engine)
 
 
 def shared_information(one: Labels, other: Labels) -> float:

@@ -19,7 +19,7 @@ from ...stages.describe import DescriptionTable
 from ...stages.label import resolve_assigner
 from ...stages.select import ClusterSelection
 from ...words import clipped, distinct
-from .left_out import Absence, find_absences, none_agree
+from .left_out import Absence, find_absences
 from .sample_map import Index, SampleMap, bin_samples, draw_map
 
 UNSURE = 0.25  # confidence below which a sample is called unsure: the lowest quarter of the scale
@@ -121,9 +121,14 @@ class ReportContent:
         return find_absences(self.model, self.found)
 
     @cached_property
+    def labels_by_view(self) -> Mapping[str, NDArray[np.intp]]:
+        """The clusters of each view alone, if no two views agree; otherwise none."""
+        return self.model.labels_by_view() if self.none_agree else {}
+
+    @cached_property
     def none_agree(self) -> bool:
         """Whether no two of the views that were kept agree beyond chance."""
-        return none_agree(self.found)
+        return self.found.none_agree
 
     @cached_property
     def misplaced(self) -> Floats:

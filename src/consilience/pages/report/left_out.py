@@ -62,11 +62,3 @@ def why(absences: Sequence[Absence], names: Sequence[str], most: int = 6) -> str
         return f"{'it is a copy' if one else 'they are copies'} of {which}, or nearly"
     singular, plural, rest = _WHY[reason]
     return f"{singular if one else plural} {rest}"
-
-
-def none_agree(found: Inspection) -> bool:
-    """Say whether no two of the views kept agree beyond chance, though they could be compared."""
-    kept = found.views.kept
-    both = np.outer(kept, kept) & ~np.eye(len(kept), dtype=bool)
-    compared = both & np.isfinite(found.agreement.shares)
-    return bool(compared.any() and not (compared & found.agreement.significant).any())

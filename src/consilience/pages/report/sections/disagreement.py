@@ -13,6 +13,7 @@ from ..content import ReportContent
 from ..section import Section
 from ..view_sentences import disagreement, flag_rule
 from .conflict_tables import flagged_rows, pairs_table, view_columns
+from .each_view import each_view
 from .row_trust import row_trust
 from .view_panels import view_panels
 
@@ -31,6 +32,7 @@ def _body(content: ReportContent) -> Markup:
         parts += [
             row_trust(content),
             _agreement(content),
+            each_view(content),
             _clusters(content),
             view_panels(content),
             _heat_map(content),
