@@ -78,6 +78,21 @@ def test_cluster_writes_what_python_gives(sample, capsys):
     assert not [name for name in os.listdir() if name.startswith(".")]
 
 
+def test_where_no_two_views_agree_the_clusters_of_each_alone_are_written(sample, capsys):
+    shuffled = sample.views["view_1"][np.random.default_rng(0).permutation(90)]
+    np.save("shuffled.npy", shuffled)
+    np.save("first.npy", sample.views["view_0"])
+    assert run("cluster", "first.npy", "shuffled.npy", "--clusters", 3, "--out", "r") == 0
+    assert "labels_by_view()" in capsys.readouterr().err
+    rows = read_csv("r/labels.csv")
+    assert list(rows[0]) == ["sample", "label", "label in first", "label in shuffled"]
+    model = DistanceGraphFusion(n_clusters=3, random_state=0)
+    with pytest.warns(UserWarning, match="no more than by chance"):
+        model.fit({"first": sample.views["view_0"], "shuffled": shuffled})
+    for name, labels in model.labels_by_view().items():
+        np.testing.assert_array_equal([int(row[f"label in {name}"]) for row in rows], labels)
+
+
 def test_cluster_options_reach_the_model(sample, capsys):
     words = ["cluster", "view_0.csv", "view_1.csv", "--clusters", 3, "--method", "sgf", "--neighbors", 7]
     assert run(*words, "--metric", "cosine,manhattan", "--seed", 5, "--id-column", "patient", "--json") == 0

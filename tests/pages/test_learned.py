@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from consilience import DistanceGraphFusion, make_multiview
+from consilience.metrics import ari
 from consilience.pages.report import write_report
 from consilience.pages.report.sections import descriptions, row_trust
 from consilience.stages import DescriptionTable
@@ -159,3 +160,21 @@ def test_what_is_said_of_trust(low, said):
     assert row_trust.trust_sentences(about)[-1] == said
     about.distrusts = False
     assert row_trust.trust_sentences(about) == ["Every row of every view counted fully."]
+
+
+def test_where_no_two_views_agree_the_page_compares_each_view_alone(made, model, written):
+    first, second = list(made.views.values())[1:3]
+    shuffled = second[np.random.default_rng(0).permutation(len(second))]
+    alone = fit({HOSTILE: first, "shuffled": shuffled})
+    page = written(alone)
+    rows = page.body("each-view")
+    labels = [*alone.labels_by_view().values(), alone.labels_]
+    assert [row[0] for row in rows] == [HOSTILE, "shuffled", "all views together"]
+    for i, row in enumerate(rows):
+        assert row[1] == ", ".join(map(str, sorted(np.bincount(labels[i]), reverse=True)))
+        for j, cell in enumerate(row[2:]):
+            if i == j:
+                assert cell == ""
+            else:
+                assert float(cell.replace("−", "-")) == pytest.approx(ari(labels[i], labels[j]), abs=0.006)
+    assert "Each view alone" in page.text and "Each view alone" not in written(model).text

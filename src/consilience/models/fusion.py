@@ -370,15 +370,15 @@ class GraphFusion(MultiviewClusterer):
         >>> import warnings
         >>> import numpy as np
         >>> from consilience import DistanceGraphFusion, make_multiview
-        >>> data = make_multiview(200, n_views=2, n_clusters=3, separation=4.0, random_state=0)
+        >>> data = make_multiview(200, n_views=2, n_clusters=3, separation=8.0, random_state=0)
         >>> first, second = data.views.values()
         >>> shuffled = second[np.random.default_rng(0).permutation(200)]
         >>> with warnings.catch_warnings():
         ...     warnings.simplefilter("ignore")  # that the views do not agree
         ...     model = DistanceGraphFusion(n_clusters=3, random_state=0).fit([first, shuffled])
         >>> from consilience.metrics import ari
-        >>> {name: round(ari(data.labels, labels), 1) for name, labels in model.labels_by_view().items()}
-        {'view_0': 1.0, 'view_1': 0.0}
+        >>> {name: ari(data.y, labels) > 0.9 for name, labels in model.labels_by_view().items()}
+        {'view_0': True, 'view_1': False}
         """
         check_is_fitted(self)
         engine = get_engine(self.engine)

@@ -37,13 +37,15 @@ def each_view(content: ReportContent) -> Markup:
         rows.append(row)
     return joined(
         element("h3", "Each view alone"),
-        paragraphs(["As no two views agree, the clusters of each view alone may be worth more than these."]),
+        paragraphs(
+            ["As no two views agree, the clusters of one view may be worth more than those of all together."]
+        ),
         table(columns, rows, caption="How far clusterings agree: the adjusted Rand index.", name="each-view"),
         paragraphs(
             [
                 "0: no more than chance; 1: the same clusters. Each view was clustered by its own nearest "
-                "neighbours. `labels_by_view()` of the model has these clusters; the command `cluster` writes "
-                "them into labels.csv."
+                "neighbours. The model gives these clusters by labels_by_view(); the command “cluster” has "
+                "them in labels.csv."
             ],
             "note",
         ),
