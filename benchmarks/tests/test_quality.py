@@ -31,6 +31,7 @@ from benchmarks.quality import (
     rules,
     spoiled,
     tables,
+    trust,
 )
 from benchmarks.quality.__main__ import all_parts, main
 from benchmarks.quality.data import chosen_sets, find_sets, load, named_sets
@@ -311,6 +312,35 @@ def test_rules_share_out_the_whole_graph_and_ours_is_the_librarys(views):
     model = systems()["SGF"](n_clusters=3, random_state=0, descriptions="confirmed").fit(views)
     found = model.descriptions_
     np.testing.assert_allclose(found.share, descriptions.RULES[descriptions.OURS](found.confirmation))
+
+
+@quiet
+def test_the_power_of_trust_is_compared_on_tuning_sets_alone(folder, tmp_path, capsys):
+    (folder / "validation" / "broken.npz").write_bytes(b"nobody may look at this")
+    command = ["--data", str(folder), "--jobs", "1", "--out", str(tmp_path / "found.json")]
+    trust.main(command)
+    printed = capsys.readouterr()
+    assert "broken" not in printed.out + printed.err and "held" not in printed.out + printed.err
+    cells = list(json.loads((tmp_path / "found.json").read_text())["cells"].values())
+    assert {cell["set"] for cell in cells} == {"three"}  # of two views nobody can know which is wrong
+    assert [cell["condition"] for cell in cells] == list(trust.CONDITIONS)
+    assert all(set(cell["scores"]) == {trust.BEFORE, *trust.RULES} for cell in cells)
+    for name in (trust.BEFORE, *trust.RULES):
+        row = next(line for line in printed.out.splitlines() if line.startswith(f"| {name} |"))
+        means = [float(cell) for cell in row.strip("| ").split("|")[1:]]
+        assert means == [pytest.approx(cell["scores"][name], abs=0.006) for cell in cells]
+
+
+@quiet
+def test_the_trust_of_the_study_is_the_librarys():
+    """The power of the library, undone and done again, gives what the models give."""
+    sample = make_multiview(150, n_views=4, n_clusters=3, separation=4.0, random_state=0)
+    spoiled_views = corrupt(sample.views, "shuffle-one-30", random_state=0).views
+    found = trust.scores_of(Views(sample.views), sample.y, 3, "shuffle-one-30")
+    made = {"n_clusters": 3, "random_state": 0, "effort": "medium"}
+    labels = [systems()[name](**made).fit(spoiled_views).labels_ for name in ("SGF", "DGF")]
+    expected = 100 * np.mean([nmi(sample.y, one) for one in labels])
+    assert found[trust.OURS] == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_parts_of_the_models_add_up_to_their_defaults():
