@@ -77,9 +77,17 @@ def do(piece: Piece) -> Cells:
 
 
 def scores_of(views: Views, truth: NDArray[Any], n_clusters: int, condition: str) -> dict[str, float]:
-    """Fuse views, spoiled in this way, with the trust of every rule; empty if no trust is learned."""
-    engine, spoiled = get_engine(ENGINE), corrupt(views, condition, random_state=0)
-    views, k = spoiled.views, auto_neighbors(views.n_samples, n_clusters)
+    """Return the score of every rule on views spoiled in this way; empty if no trust is learned."""
+    spoiled = corrupt(views, condition, random_state=0)
+    return {
+        name: float(np.mean([score(graph, truth, spoiled.scored, n_clusters) for graph in graphs]))
+        for name, graphs in unified_graphs(spoiled.views, n_clusters).items()
+    }
+
+
+def unified_graphs(views: Views, n_clusters: int) -> dict[str, list[Any]]:
+    """Return the unified graphs of SGF and DGF with the trust of every rule; none if no trust is learned."""
+    engine, k = get_engine(ENGINE), auto_neighbors(views.n_samples, n_clusters)
     spaces = prepare(views, metrics_of_views("auto", views, "auto", engine), "auto", engine=engine)
     spaces = spaces.cached(engine)
     found = [search(i, spaces, k, "exact", True, engine=engine) for i in range(len(spaces))]
@@ -89,25 +97,27 @@ def scores_of(views: Views, truth: NDArray[Any], n_clusters: int, condition: str
     learned = trust(found, before, edges, kept, n_clusters, k, True, engine=engine)
     if learned.matched is None:
         return {}
-    own_power = RULES[OURS](learned.matched)
-    likely = np.asarray(engine.fetch(learned.trust)) ** (1.0 / own_power)
+    likely = np.asarray(engine.fetch(learned.trust)) ** (1.0 / RULES[OURS](learned.matched))
     trusts = {BEFORE: before.trust}
     for name, rule in RULES.items():
         trusts[name] = engine.adopt(np.maximum(likely ** rule(learned.matched), LEAST_TRUST))
     all_kept = replace(before, kept=np.ones(len(kept), dtype=bool), only_for=before.only_for[before.kept])
     models = [ConsistentFusion(kind, 1.0, 100.0, Schedule()) for kind in ("similarity", "distance")]
-    scores = {}
-    for name, one in trusts.items():
-        graphs = fuse_views(kept, k, replace(all_kept, trust=one), models, "exact", True, engine=engine)
-        scores[name] = float(
-            np.mean([score(graph.handle, truth, spoiled.scored, n_clusters, engine) for graph, _ in graphs])
-        )
-    return scores
+    return {
+        name: [
+            engine.fetch(graph.handle)
+            for graph, _ in fuse_views(
+                kept, k, replace(all_kept, trust=one), models, "exact", True, engine=engine
+            )
+        ]
+        for name, one in trusts.items()
+    }
 
 
-def score(graph: Any, truth: NDArray[Any], scored: NDArray[np.bool_], n_clusters: int, engine: Any) -> float:
+def score(graph: Any, truth: NDArray[Any], scored: NDArray[np.bool_], n_clusters: int) -> float:
     """Return the mean NMI of the clusters of a graph, in percent, on the samples that are scored."""
-    embedding = embed(graph, n_clusters, np.random.RandomState(0), engine=engine, warn_disconnected=False)
+    engine, start = get_engine(ENGINE), np.random.RandomState(0)
+    embedding = embed(engine.adopt(graph), n_clusters, start, engine=engine, warn_disconnected=False)
     labels = [
         KMeansLabels(n_init=10).assign(embedding, n_clusters, np.random.RandomState(seed), engine)
         for seed in range(SEEDS)
