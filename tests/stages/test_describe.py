@@ -261,10 +261,13 @@ def test_the_seed_of_a_fit_does_not_change_what_is_confirmed(seed, sample):
 def test_only_some_of_many_samples_are_looked_at(monkeypatch):
     made = make_multiview(700, n_views=2, n_clusters=2, separation=5.0, random_state=0)
     sizes = []
-    plain = MODULE._cluster_view
-    monkeypatch.setattr(
-        MODULE, "_cluster_view", lambda view, *rest: sizes.append(view.n_samples) or plain(view, *rest)
-    )
+    plain = MODULE.cluster_view
+
+    def cluster_view(view, *rest, **engine):
+        sizes.append(view.n_samples)
+        return plain(view, *rest, **engine)
+
+    monkeypatch.setattr(MODULE, "cluster_view", cluster_view)
     model = fit(made.views, n_clusters=2)
     assert set(sizes) == {500} and len(sizes) == 2 * len(model.descriptions_)
     assert ari(made.y, model.labels_) == 1

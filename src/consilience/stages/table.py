@@ -247,11 +247,11 @@ STAGES: tuple[Stage, ...] = (
         "the same from other descriptions",
         "Redescribed",
         ("prepare", "agree", "trust", "sparsify", "describe"),
-        lambda s: [s.tries_descriptions * (3 * sum(_search_seconds(s)) + 1e-6 * s.n_edges * s.n_views)],
+        lambda s: [s.tries_descriptions * (3 * sum(_search_seconds(s)) + 2e-6 * s.n_edges * s.n_views)],
         (
             Memory("weights of a description", "redescribe", lambda s: s.tries_descriptions * _fusion(s, 4)),
             Memory(
-                "graphs", "redescribe", lambda s: s.tries_descriptions * 6 * (s.edge_bytes + 4.0) * s.n_kept
+                "graphs", "redescribe", lambda s: s.tries_descriptions * 11 * (s.edge_bytes + 4.0) * s.n_kept
             ),
             Memory("graph, mixed", "end", lambda s: s.tries_descriptions * 3 * 12.0 * s.n_kept),
         ),
