@@ -54,7 +54,7 @@ LEAST_MATCHED = 0.6  # the least share of samples whose two rows are taken to ma
 STRONGEST = 100.0  # the most that two rows can speak for or against each other, as a ratio of densities
 _START = 0.8  # share of matched rows to begin with
 _ROUNDS, _SETTLED = 30, 1e-4  # of the fixed point of the shares
-_NULL_PAIRS = 50_000  # about as many pairs of rows of different samples as are enough
+_NULL_PAIRS, _MOST_REPEATS = 20_000, 100  # of different samples; with few samples they are drawn again and again
 _MOST_ENUMERATED = 8  # views: 256 ways to be matched
 _BLOCK = 1 << 14  # samples at a time
 
@@ -112,7 +112,7 @@ def _log_ratios(one: Floats, other: Floats, rng: np.random.Generator) -> Vector:
     """Return the logarithm of f1 / f0 for the rows of each sample in two views."""
     n = len(one)
     found = np.einsum("ij,ij->i", one, other)
-    repeats = int(np.clip(_NULL_PAIRS // n, 1, 5))
+    repeats = int(np.clip(_NULL_PAIRS // n, 1, _MOST_REPEATS))
     null = np.concatenate([np.einsum("ij,ij->i", one, other[rng.permutation(n)]) for _ in range(repeats)])
     is_found = np.repeat([1.0, 0.0], [n, len(null)])
     weights = np.repeat([1.0, 1.0 / repeats], [n, len(null)])
