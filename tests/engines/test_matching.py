@@ -211,3 +211,16 @@ def test_a_handful_of_samples(n):
     lists = [np.array([[(i + 1) % n] for i in range(n)])] * 3
     trust, shares = matched_rows(lists, np.eye(n)[:, :2], None, None, seed=0)
     assert np.isfinite(trust).all() and trust.shape == (n, 3) and np.isfinite(shares).all()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_copies_do_not_vouch_for_each_other_and_are_trusted_as_their_originals(missing):
+    lists, vectors, _ = planted(3, 0.3)
+    mask = np.random.default_rng(0).random((N, 3)) > 0.2 if missing else None
+    alone, shares = matched_rows(lists, vectors, None, mask, seed=0)
+    with_copies = None if mask is None else mask[:, [0, 1, 2, 0, 2]]
+    found, all_shares = matched_rows(
+        [*lists, lists[0], lists[2]], vectors, None, with_copies, seed=0, copy_of=[0, 1, 2, 0, 2]
+    )
+    np.testing.assert_array_equal(found, alone[:, [0, 1, 2, 0, 2]])
+    np.testing.assert_array_equal(all_shares, shares[[0, 1, 2, 0, 2]])

@@ -69,6 +69,24 @@ def test_of_two_views_nothing_is_learned():
     assert after is before
 
 
+def test_copies_that_are_kept_do_not_outvote_the_others():
+    """With weights of one's own, copies stay: they must not count as witnesses for each other."""
+    views, wrong = exchanged_rows(n_views=3)
+    plain = staged(views, weighting=Weighting(np.ones(3), True))[1]
+    copied = staged([*views, views[0] + 1e-9], weighting=Weighting(np.ones(4), True))[1]
+    assert copied.kept.all() and copied.trust.shape == (N, 4)
+    np.testing.assert_array_equal(copied.trust[:, 0], copied.trust[:, 3])
+    for m in range(3):
+        assert roc_auc_score(~wrong[:, m], copied.trust[:, m]) > 0.9
+        assert abs(copied.matched[m] - plain.matched[m]) < 0.1
+
+
+def test_two_views_and_a_copy_are_two_views():
+    views, _ = exchanged_rows(n_views=2)
+    before, after = staged([*views, views[0] + 1e-9], weighting=Weighting(np.ones(3), True))
+    assert before.kept.all() and after is before
+
+
 def test_the_trust_of_the_stage_before_is_where_it_begins():
     """Neighbours that are not trusted say little about where a sample is."""
     views, _ = exchanged_rows()

@@ -67,9 +67,15 @@ class HostEngine(Engine):
         return np.where(samples[:, None], lists, own)
 
     def matched_rows(
-        self, lists: Sequence[Any], vectors: Any, trust: Any, mask: Mask | None, seed: int
+        self,
+        lists: Sequence[Any],
+        vectors: Any,
+        trust: Any,
+        mask: Mask | None,
+        seed: int,
+        copy_of: Sequence[int] | None = None,
     ) -> tuple[Any, Vector]:
-        return matching.matched_rows(lists, vectors, trust, mask, seed)
+        return matching.matched_rows(lists, vectors, trust, mask, seed, copy_of)
 
     def mix(self, graphs: Sequence[Any], shares: Vector) -> Any:
         return _mixed(graphs, shares)

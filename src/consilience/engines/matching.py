@@ -54,13 +54,21 @@ LEAST_MATCHED = 0.6  # the least share of samples whose two rows are taken to ma
 STRONGEST = 100.0  # the most that two rows can speak for or against each other, as a ratio of densities
 _START = 0.8  # share of matched rows to begin with
 _ROUNDS, _SETTLED = 30, 1e-4  # of the fixed point of the shares
-_NULL_PAIRS, _MOST_REPEATS = 20_000, 100  # of different samples; with few samples they are drawn again and again
+_NULL_PAIRS, _MOST_REPEATS = (
+    20_000,
+    100,
+)  # of different samples; with few samples they are drawn again and again
 _MOST_ENUMERATED = 8  # views: 256 ways to be matched
 _BLOCK = 1 << 14  # samples at a time
 
 
 def matched_rows(
-    lists: Sequence[NDArray[Any]], vectors: Floats, trust: Floats | None, mask: Mask | None, seed: int
+    lists: Sequence[NDArray[Any]],
+    vectors: Floats,
+    trust: Floats | None,
+    mask: Mask | None,
+    seed: int,
+    copy_of: Sequence[int] | None = None,
 ) -> tuple[Floats, Vector]:
     """Return how much each row of each view can be trusted, and the share of matched rows in each view.
 
@@ -76,7 +84,12 @@ def matched_rows(
         Which view has seen which sample; None: all.
     seed : int
         Pairs samples at random.
+    copy_of : sequence of int, or None
+        The view that each view is a copy of, or its own number: copies do not vouch for each other. None: no
+        view is a copy.
     """
+    if copy_of is not None and len(originals := np.unique(copy_of)) < len(lists):
+        return _of_originals(lists, vectors, trust, mask, seed, originals, np.asarray(copy_of))
     n, v = len(vectors), len(lists)
     known = np.ones((n, v)) if trust is None else np.asarray(trust, dtype=np.float64)
     seen = np.ones((n, v), dtype=bool) if mask is None else mask
@@ -92,6 +105,27 @@ def matched_rows(
     n_unmatched = float(((1.0 - shares) * seen).sum(axis=1).mean())
     found = (matched / highest) ** (1.0 + n_unmatched)
     return np.where(seen, np.maximum(found, LEAST_TRUST), 1.0), shares
+
+
+def _of_originals(
+    lists: Sequence[NDArray[Any]],
+    vectors: Floats,
+    trust: Floats | None,
+    mask: Mask | None,
+    seed: int,
+    originals: NDArray[np.intp],
+    copy_of: NDArray[np.intp],
+) -> tuple[Floats, Vector]:
+    """Return what is found without copies; the rows of a copy are trusted as those of its original."""
+    found, shares = matched_rows(
+        [lists[m] for m in originals],
+        vectors,
+        None if trust is None else np.asarray(trust)[:, originals],
+        None if mask is None else mask[:, originals],
+        seed,
+    )
+    place = np.searchsorted(originals, copy_of)
+    return np.where(True if mask is None else mask, found[:, place], 1.0), shares[place]
 
 
 def _places(lists: NDArray[Any], vectors: Floats, trust: Vector, seen: Mask) -> Floats:

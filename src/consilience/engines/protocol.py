@@ -243,6 +243,7 @@ class Engine(ABC):
         trust: Trust | None,
         mask: Mask | None,
         seed: int,
+        copy_of: Sequence[int] | None = None,
     ) -> tuple[Trust, Vector]:
         """Return the trust in rows by where they lie, (n, v), and the share of matched rows in each view.
 
@@ -258,6 +259,9 @@ class Engine(ABC):
             Which view has seen which sample; None: all.
         seed : int
             Pairs samples at random, for what chance would give.
+        copy_of : sequence of int, or None
+            The view that each view is a copy of, or its own number: copies do not vouch for each other, and
+            are trusted as their originals. None: no view is a copy.
 
         Notes
         -----

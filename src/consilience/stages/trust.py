@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engines import Engine
 from ..engines.matching import LEAST_TRUST
@@ -62,7 +63,8 @@ def trust(
     engine : Engine
         The engine that computes.
     """
-    if len(views) - int(selection.only_for.sum()) < FEWEST_VIEWS:
+    copy_of = _copies(selection)
+    if len(np.unique(copy_of)) - int(selection.only_for.sum()) < FEWEST_VIEWS:
         return selection
     average = AverageFusion()
     weights = weigh(found, selection, edges, views, average, engine=engine)
@@ -78,8 +80,19 @@ def trust(
         selection.trust,
         views.mask,
         _SEED,
+        copy_of.tolist(),
     )
     if selection.only_for.any():
         own = selection.only_for[selection.kept]
         rows = engine.lower_trust(rows, len(views), own, ~selection.orphans, LEAST_TRUST)
     return replace(selection, trust=engine.bounded(rows, LEAST_TRUST), matched=matched)
+
+
+def _copies(selection: ViewSelection) -> NDArray[np.intp]:
+    """Return for each kept view which of them it is a copy of; its own place if it is none."""
+    own = np.arange(int(selection.kept.sum()))
+    if selection.reliability is None:
+        return own
+    places = np.cumsum(selection.kept) - 1
+    original = selection.reliability.copy_of[selection.kept]
+    return np.where(selection.kept[original], places[original], own)

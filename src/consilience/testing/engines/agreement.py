@@ -55,6 +55,12 @@ def rows_are_matched_alike(trial: Trial) -> None:
         expected, expected_shares = oracle.matched_rows(problem.lists, vectors, trust, problem.mask, 3)
         trial.same(engine.fetch(found), expected, "matched_rows", 1e3)
         trial.same(shares, expected_shares, "matched_rows: shares", 1e3)
+    copies = [engine.adopt(one) for one in [*problem.lists, problem.lists[0]]]
+    copy_of, last = [*range(len(problem.lists)), 0], len(problem.lists)
+    mask = None if problem.mask is None else np.column_stack([problem.mask, problem.mask[:, 0]])
+    found = engine.fetch(engine.matched_rows(copies, engine.adopt(vectors), None, mask, 3, copy_of)[0])
+    trial.same(found[:, :last], expected, "matched_rows: with a copy", 1e3)
+    trial.same(found[:, last], found[:, 0], "matched_rows: of a copy")
 
 
 @check("confirmed", "neighbor_graph", "votes")
