@@ -78,9 +78,7 @@ def scores_of_settings(
                 shared, constants_of_shared = SharedViews(views), constants
             measured[same] = {}
             for name, fusion in FUSIONS.items():
-                model = fusion(
-                    n_clusters=n_clusters, n_jobs=1, effort="low"
-                )  # the rules are all of low effort
+                model = fusion(n_clusters=n_clusters, n_jobs=1, effort="low")  # what all the rules are about
                 labels = _labels(model, arguments, setting, shared, seeds)
                 measured[same][name] = (
                     labels

@@ -365,7 +365,7 @@ def test_rules_are_measured_on_the_samples_that_are_scored(folder):
     spoiled_views = corrupt(Views(list(arrays.views)), "shuffle-all-30", random_state=0)
     kept = spoiled_views.scored
     assert 0 < kept.sum() < N
-    model = systems()["DGF"](n_clusters=3, random_state=0, n_jobs=1)
+    model = systems()["DGF"](n_clusters=3, random_state=0, n_jobs=1, effort="low")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         labels = model.fit(spoiled_views.views).labels_
