@@ -387,7 +387,7 @@ def test_printing_gives_back_the_screen(open_page, report):
 @pytest.fixture(scope="module")
 def many_views(tmp_path_factory):
     made = make_multiview(300, n_views=30, n_clusters=3, separation=2.5, random_state=0)
-    model = DistanceGraphFusion(n_clusters=3, n_neighbors=30, random_state=0).fit(made.views)
+    model = DistanceGraphFusion(n_clusters=3, n_neighbors=30, effort="low", random_state=0).fit(made.views)
     return write_report(tmp_path_factory.mktemp("views") / "many.html", model)
 
 
@@ -591,4 +591,7 @@ def test_a_page_without_one_of_its_sections_still_works(open_page, fitted, tmp_p
     assert page.locator(f"#{left_out}").count() == 0
     if left_out != "made":  # it holds the code to copy
         page.locator("[data-copy]").first.click()
-        assert page.locator("[data-copy]").first.text_content() in ("Copied", "Selected")
+        # The clipboard answers when it has time: on a busy machine not at once.
+        page.wait_for_function(
+            "['Copied', 'Selected'].includes(document.querySelector('[data-copy]').textContent)"
+        )
