@@ -148,7 +148,7 @@ def test_the_unified_graph_is_the_mean_of_graphs_scaled_by_their_degrees(sample)
     model = fit(SimilarityGraphFusion, sample.views)
     graph = fit(SimilarityGraphFusion, sample.views, descriptions="default").graph_
     roots = np.sqrt(graph.sum(axis=1))
-    alone = sparse.diags_array(1 / roots) @ graph @ sparse.diags_array(1 / roots)
+    alone = sparse.csr_array(graph / roots[:, None] / roots[None, :])
     rest = (model.graph_ - model.descriptions_.share[0] * alone).toarray()
     assert rest.min() > -1e-12 and rest.max() > 0.01
 

@@ -214,6 +214,7 @@ def _unit_rows(rows: Any) -> Any:
     if sparse.issparse(rows):
         lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        return sparse.csr_array(sparse.diags_array(factors) @ rows)
+        values = rows.data * np.repeat(factors, np.diff(rows.indptr))
+        return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
