@@ -232,7 +232,8 @@ def describe(
         if one.n_neighbors == whole:  # of each form the first: the fewer neighbours are among these
             part = _some_samples(views[one.name].only(compared), rows, engine)
         k = auto_neighbors(len(rows), n_clusters) if one.n_neighbors == whole else one.n_neighbors
-        confirmation[i] = _confirmation(part, min(k, len(rows) - 1), n_clusters, engine)
+        with engine.limit(1):  # for so few samples, to start threads takes longer than the work
+            confirmation[i] = _confirmation(part, min(k, len(rows) - 1), n_clusters, engine)
     better = np.argsort(-confirmation, kind="stable")[: (len(tried) + 1) // 2]
     share[better] += (1 - DEFAULT_SHARE) / len(better)
     table = DescriptionTable(names, ks, confirmation, share)
