@@ -456,6 +456,7 @@ def test_there_are_commands_to_run():
     assert len(commands_shown()) >= 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", commands_shown())
 def test_every_command_line_shown_runs(here, line):
     made = make_multiview(80, n_views=2, n_clusters=4, separation=4.0, random_state=0)

@@ -99,6 +99,7 @@ def test_the_average_can_make_an_effort_too(sample):
 # Nothing else changes
 
 
+@pytest.mark.long
 @every
 @pytest.mark.parametrize("solver", ["dca", "exact"])
 def test_engines_agree(system, solver, sample):
@@ -212,6 +213,7 @@ class Stop(BaseException):
     """Ends a fit."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("search", ["exact", "approximate"])
 @pytest.mark.parametrize(
     "stage", ["agree", "connect", "trust", "weigh", "fuse", "sparsify", "describe", "redescribe", "embed"]

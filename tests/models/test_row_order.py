@@ -83,6 +83,7 @@ KINDS = {
 }
 
 
+@pytest.mark.long
 @every
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_of_the_rows_changes_nothing(system, kind):
