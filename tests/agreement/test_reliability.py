@@ -5,16 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from tests.engines.names import HOST_ENGINES
 from tests.engines.placed import place
 
 from consilience import make_multiview
 from consilience.agreement import Agreement, row_reliability, view_agreement, view_reliability
 from consilience.agreement.reliability import LEAST_ROW_TRUST
-from consilience.engines import engine_names, threads
+from consilience.engines import threads
 from consilience.engines.numba import overlaps as compiled_overlaps
 from consilience.engines.numpy import overlaps as plain_overlaps
 
-every_engine = pytest.mark.parametrize("engine", engine_names())
+every_engine = pytest.mark.parametrize("engine", HOST_ENGINES)
 
 
 def agreement_of(shares):
@@ -23,7 +24,8 @@ def agreement_of(shares):
     off = np.where(np.eye(len(shares)) > 0, np.nan, 1.0)
     p_values, shared = np.where(shares > 0.01, 0.0, 0.5) * off, 10 * shares * (1 - np.eye(len(shares)))
     n_seen = np.full(shares.shape, 500)
-    return Agreement(shares, 100 * shares * off, p_values, 0 * off, shared, n_seen, 0.01)
+    bars = np.full(shares.shape, 0.01)
+    return Agreement(shares, 100 * shares * off, p_values, 0 * off, shared, n_seen, 0.01, bars)
 
 
 def lists_of(views, k=10):
@@ -79,6 +81,21 @@ def test_if_none_agree_all_count_alike():
     assert not reliability.any_agree
     np.testing.assert_array_equal(reliability.weights, np.ones(4))
     np.testing.assert_array_equal(reliability.values, np.zeros(4))
+
+
+def test_if_none_agree_those_with_structure_count_alike():
+    agreement = agreement_of(np.eye(4))
+    reliability = view_reliability(agreement, np.array([True, False, True, False]))
+    np.testing.assert_array_equal(reliability.weights, [1, 0, 1, 0])
+    nothing = view_reliability(agreement, np.zeros(4, dtype=bool))
+    np.testing.assert_array_equal(nothing.weights, np.ones(4))  # better all than none
+
+
+def test_structure_is_not_asked_for_where_views_agree():
+    kappa = np.array([[1, 0.3, 0.2], [0.3, 1, 0.25], [0.2, 0.25, 1]])
+    plain = view_reliability(agreement_of(kappa))
+    one_without = view_reliability(agreement_of(kappa), np.array([True, True, False]))
+    np.testing.assert_array_equal(one_without.weights, plain.weights)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 5])

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.engines.names import HOST_ENGINES
 from tests.engines.placed import place
 
 from consilience.agreement import view_agreement
-from consilience.agreement.statistics import _beyond_chance
-from consilience.engines import engine_names, get_engine, threads
+from consilience.agreement.statistics import DOUBT, _beyond_chance
+from consilience.engines import get_engine, threads
 
-every_engine = pytest.mark.parametrize("engine", engine_names())
+every_engine = pytest.mark.parametrize("engine", HOST_ENGINES)
 
 
 def random_lists(n, k, rng, hubs=0.0):
@@ -184,6 +185,22 @@ def test_some_of_the_views_keep_what_was_significant():
     kept = np.array([True, False, True, True])
     np.testing.assert_array_equal(agreement.only(kept).significant, agreement.significant[np.ix_(kept, kept)])
     assert agreement.only(kept).p_values.shape == (3, 3)
+
+
+def test_views_without_structure_do_not_make_it_harder_for_others():
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(120, 3))
+    real = [x, x + rng.normal(size=x.shape), rng.normal(size=x.shape)]
+    lists = [place("numba", array, "euclidean").nearest(5) for array in real]
+    noise = [place("numba", rng.normal(size=(120, 9)), "euclidean").nearest(5) for _ in range(6)]
+    alone, many = view_agreement(lists), view_agreement([*lists, *noise])
+    structured = np.arange(9) < 3
+    judged = many.judged_by(structured)
+    np.testing.assert_array_equal(judged.bars[:3, :3], alone.bars)
+    np.testing.assert_array_equal(judged.only(structured).significant, alone.significant)
+    assert (many.bars < alone.bars.max()).all()  # without that, it is harder
+    np.testing.assert_array_equal(judged.bars[3:], many.level / DOUBT / 36)
+    np.testing.assert_array_equal(alone.judged_by(np.ones(3, dtype=bool)).bars, alone.bars)
 
 
 def test_sparse_products_give_the_same_on_real_lists():

@@ -155,6 +155,24 @@ def test_if_no_two_agree_all_count_alike(method):
 
 
 @both
+def test_if_no_two_agree_views_without_structure_are_left_out(method, sample):
+    one, two = (make_multiview(300, n_views=1, n_clusters=4, separation=5.0, random_state=i) for i in (1, 2))
+    unlike = {"one": one.views["view_0"], "two": two.views["view_0"]}
+    clean, _ = fit(method, unlike)
+    model, said = fit(method, {**unlike, **noise(4)})
+    np.testing.assert_array_equal(model.labels_, clean.labels_)
+    np.testing.assert_array_equal(model.view_weights_, [1, 1, 0, 0, 0, 0])
+    assert "that have structure of their own ('one', 'two')" in said[0] and "neither can be" in said[0]
+    assert "'noise_3' agree with no other view" in said[1] and "no structure of their own" in said[1]
+    model, said = fit(method, {"one": unlike["one"], **noise(1)})
+    np.testing.assert_array_equal(model.view_weights_, [1, 0])
+    alone, _ = fit(method, {"one": unlike["one"]})
+    np.testing.assert_array_equal(model.labels_, alone.labels_)
+    assert len(said) == 1 and said[0].startswith("View 'noise_0' agrees with no other view")
+    assert "and has no structure of its own. It is left out; view_weights='uniform' keeps it" in said[0]
+
+
+@both
 def test_groups_that_show_different_clusterings_are_named(method, sample):
     other = make_multiview(300, n_views=2, n_clusters=4, separation=5.0, random_state=5)
     views = {**sample.views, **{f"other_{i}": view for i, view in enumerate(other.views.values())}}

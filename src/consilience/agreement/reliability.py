@@ -13,7 +13,8 @@ smaller if it is a copy: of the view that it votes on (the numerator of u) or of
 number of times that the same view occurs: 1 on its own, 2 with a copy). A view enters the model with the
 weight :math:`r_i / m_i`, so that views that are much alike count little more than one. Of views that agree
 further than 0.9 only one is kept, and they are no evidence for each other. Views with too few samples in
-common for a comparison have no vote on each other.
+common for a comparison have no vote on each other. Where no two views agree, those without structure of their
+own (`stages.structure`) are left out, and the others count alike.
 
 Two views of noise that have something in common agree, too, but with no other view. So if the views form
 groups that agree only among themselves, the group with the most different views, :math:`\sum 1 / m`, is kept
@@ -67,7 +68,8 @@ class ViewReliability:
     copy_of : ndarray of int of shape (v,)
         The view that a view is a copy of, or nearly; its own number if it is none.
     any_agree : bool
-        Whether any two views agree that are not copies; if not, all are kept except copies.
+        Whether any two views agree that are not copies; if not, all are kept except copies and views without
+        structure of their own.
     groups : ndarray of int of shape (v,)
         Views in different groups do not agree, directly or through others; -1 for copies, for views that
         agree with no other, and for those with too few samples to compare.
@@ -80,8 +82,16 @@ class ViewReliability:
     groups: NDArray[np.intp]
 
 
-def view_reliability(agreement: Agreement) -> ViewReliability:
+def view_reliability(agreement: Agreement, structured: NDArray[np.bool_] | None = None) -> ViewReliability:
     """Return how reliable each view is, from how far the views agree.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        How far they agree.
+    structured : ndarray of bool of shape (v,), default=None
+        Which views have structure of their own: where no two views agree, only these are kept, if there are
+        any. None: all.
 
     Examples
     --------
@@ -106,6 +116,8 @@ def view_reliability(agreement: Agreement) -> ViewReliability:
     groups = _find_groups(evidence, comparable)
     any_agree = bool((groups >= 0).any())
     kept, preferred = original & comparable.any(axis=1), False
+    if structured is not None and (kept & structured).any():
+        kept = kept & structured
     if any_agree:
         kept, preferred = _largest_group(groups, kappa * evidence)
     # These have too few samples in common with every view that is kept.

@@ -17,6 +17,7 @@ from .scaling import Scaling
 
 _SPARSE_METRICS = ("euclidean", "cosine", "manhattan", "haversine")
 _KINDS = ("numeric", "categorical", "ordinal")
+_BY_FEATURE = ("euclidean", "cosine", "manhattan", "gower")  # take any of the features, whatever the rows
 
 
 @stored()
@@ -89,6 +90,26 @@ class Space:
             rows=self.rows[members][:, members] if self.is_pairwise else self.rows[members],
             seen=None if self.seen is None else self.seen[members],
             sample_ids=members if self.sample_ids is None else self.sample_ids[members],
+        )
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether some of the features are a view, too: there are two at least, and the metric takes any."""
+        return self.metric in _BY_FEATURE and self.rows.shape[1] > 1
+
+    def of_features(self, features: NDArray[np.intp]) -> Space:
+        """Return the space of some features, in this order, on the scale that they have among all.
+
+        Examples
+        --------
+        >>> Space("x", np.eye(3), "euclidean").of_features(np.array([2, 0])).rows[0]
+        array([0., 1.])
+        """
+        return replace(
+            self,
+            rows=self.scaling(self.rows)[:, features],
+            scaling=Scaling(),
+            kinds=None if self.kinds is None else tuple(self.kinds[i] for i in features.tolist()),
         )
 
 

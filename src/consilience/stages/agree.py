@@ -20,6 +20,7 @@ from ..run.handles import HANDLE
 from ..run.messages import Advice, Setting, warn
 from .prepare import PreparedViews
 from .search import search
+from .structure import with_structure
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +93,12 @@ class ViewSelection:
 
 
 def agree(
-    found: Sequence[Neighbors], views: PreparedViews, weighting: Weighting, *, engine: Engine
+    found: Sequence[Neighbors],
+    views: PreparedViews,
+    weighting: Weighting,
+    first: Bools | None = None,
+    *,
+    engine: Engine,
 ) -> ViewSelection:
     """Compare the views by their neighbours, and say which are kept and how much they count.
 
@@ -104,6 +110,9 @@ def agree(
         The views.
     weighting : Weighting
         Which weights follow from agreement.
+    first : ndarray of bool of shape (v,), default=None
+        Views that are numbered before the others: those that are used, so that a view that is left out does
+        not decide how their ties are broken. None: as they come.
     engine : Engine
         The engine that compares.
 
@@ -122,11 +131,14 @@ def agree(
         weights = weighting.view_weights
         return ViewSelection(kept, weights, None, only_for, orphans, tuple(lists), reports=reports)
     compared = tuple(
-        engine.break_ties(views.points[i], one.lists, (n, i), one.report.search)
-        for i, one in enumerate(found)
+        engine.break_ties(views.points[i], one.lists, (n, number), one.report.search)
+        for i, (one, number) in enumerate(zip(found, _numbers(v, first), strict=True))
     )
     agreement = agreement_from(engine.overlaps(engine.stack(compared), views.mask))
-    reliability = view_reliability(agreement)
+    structured = None
+    if selects and v > 1:  # by agreement, so that views of noise must be told from others
+        agreement, structured = with_structure(agreement, views, engine=engine)
+    reliability = view_reliability(agreement, structured)
     logger.info("reliability of %s: %s", ", ".join(views.names), reliability.values.round(4))
     weights = np.ones(v) if weighting.view_weights is None else weighting.view_weights
     if selects:
@@ -143,6 +155,12 @@ def agree(
     return ViewSelection(
         kept, weights[kept], trust, only_for, orphans, compared, agreement, reliability, reports
     )
+
+
+def _numbers(v: int, first: Bools | None) -> list[int]:
+    """Return the numbers of views: as they come, or those named first."""
+    order = np.arange(v) if first is None else np.argsort(~first, kind="stable")
+    return np.argsort(order).tolist()
 
 
 def select_views(views: PreparedViews, n_neighbors: int, how: Search, *, engine: Engine) -> ViewSelection:
@@ -202,11 +220,12 @@ def _warn_about(
             )
         )
     at_odds = agreement.comparable & ~agreement.significant
-    if not reliability.any_agree and at_odds[np.ix_(kept, kept)].any():
-        warn(_none_agree(int(kept.sum())))
     dropped = ~kept & ~is_copy
+    if not reliability.any_agree and at_odds[np.ix_(kept, kept)].any():
+        warn(_none_agree(names[kept].tolist(), bool(dropped.any())))
     if (dropped & (reliability.groups < 0)).any():
-        warn(_left_out(names[dropped & (reliability.groups < 0)].tolist(), n_orphans, keeps_all))
+        without = names[dropped & (reliability.groups < 0)].tolist()
+        warn(_left_out(without, n_orphans, keeps_all, structured=reliability.any_agree))
     groups = [names[reliability.groups == group].tolist() for group in range(reliability.groups.max() + 1)]
     if len(groups) > 1:
         listed = "; ".join(", ".join(map(repr, group)) for group in groups)
@@ -220,13 +239,16 @@ def _warn_about(
         )
 
 
-def _none_agree(v: int) -> str:
+def _none_agree(names: list[str], others_dropped: bool) -> str:
+    """Return the warning that none of these views can be preferred."""
+    of_all = "two" if len(names) == 2 else f"{len(names)}"
+    which = f" that have structure of their own ({', '.join(map(repr, names))})" if others_dropped else ""
     fact = (
-        "The two views agree about who is near whom no more than by chance: neither can be preferred, so "
-        "both count alike."
-        if v == 2
-        else f"No two of the {v} views agree about who is near whom more than by chance: none can be "
-        "preferred, so all count alike."
+        f"The {of_all} views{which} agree about who is near whom no more than by chance: neither can be "
+        "preferred, so both count alike."
+        if len(names) == 2
+        else f"No two of the {of_all} views{which} agree about who is near whom more than by chance: none "
+        "can be preferred, so all count alike."
     )
     return (
         f"{fact} Are the rows of all views in the same order? Look at the clusters of each view alone, too: "
@@ -234,15 +256,18 @@ def _none_agree(v: int) -> str:
     )
 
 
-def _left_out(names: list[str], n_orphans: int, keeps_all: Setting) -> str:
+def _left_out(names: list[str], n_orphans: int, keeps_all: Setting, *, structured: bool) -> str:
     shown = ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     but = f", except for {n_orphans} samples that no other view has seen" if n_orphans else ""
-    who, agree, they_are, them = (
-        ("View", "agrees", "It is", "it") if len(names) == 1 else ("The views", "agree", "They are", "them")
+    who, agree, they_are, them, have, their = (
+        ("View", "agrees", "It is", "it", "has", "its")
+        if len(names) == 1
+        else ("The views", "agree", "They are", "them", "have", "their")
     )
+    also = "" if structured else f", and {have} no structure of {their} own"
     return Advice(
-        f"{who} {shown} {agree} with no other view about who is near whom, beyond chance. {they_are} left "
-        f"out{but}; ",
+        f"{who} {shown} {agree} with no other view about who is near whom, beyond chance{also}. {they_are} "
+        f"left out{but}; ",
         keeps_all,
         f" keeps {them}.",
     )
