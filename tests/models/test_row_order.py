@@ -161,7 +161,7 @@ def test_shared_views_give_the_same_and_are_moved_once(monkeypatch):
     views, found = Views(counts()), []
     alone = fit(DistanceGraphFusion, views)
     monkeypatch.setattr(
-        given_views, "content_order", lambda one, find=given_views.content_order: found.append(1) or find(one)
+        given_views, "content_order", lambda *a, find=given_views.content_order: found.append(1) or find(*a)
     )
     shared = SharedViews(views)
     for row_order in ("content", "given", "content"):
@@ -226,3 +226,48 @@ def test_real_data_too(system, name, dataset):
     order = permutation(len(truth), 1)
     other = fit(system, [view[order] for view in views], n_clusters=len(np.unique(truth)))
     assert_moved(first, other, order)
+
+
+def assert_same(first, other):
+    """Check that two fits of views, of which the second has some more, found the same to the last bit."""
+    np.testing.assert_array_equal(other.labels_, first.labels_)
+    np.testing.assert_array_equal(other.graph_.toarray(), first.graph_.toarray())
+    np.testing.assert_array_equal(other.embedding_, first.embedding_)
+
+
+@every
+@pytest.mark.parametrize("search", ["exact", "approximate"])
+def test_views_that_are_left_out_do_not_even_decide_the_order(system, search):
+    """The order follows from the views that are used: so what is left out changes no bit of the result."""
+    noise, constant = np.random.default_rng(0).normal(size=(N, 3)), np.full((N, 2), 7.0)
+    chosen = {"view_selection": "agreement", "neighbor_search": search}
+    first, other = fit(system, counts(), **chosen), fit(system, [*counts(), noise, constant], **chosen)
+    assert other.views_.kept.tolist() == [True, True, True, False, False]
+    assert_same(first, other)
+    one, two, three = counts()
+    for mixed in ([noise, one, two, three], [one, constant, two, noise, three]):
+        assert_same(first, fit(system, mixed, **chosen))
+    shared = fit(system, SharedViews(Views([*counts(), noise, constant])), **chosen)
+    assert_same(first, shared)
+    order = permutation(N, 5)
+    moved = [view[order] for view in (*counts(), noise, constant)]
+    assert_moved(other, fit(system, moved, **chosen), order)
+
+
+def test_matrices_that_are_left_out_do_not_either():
+    noise = cdist(*[np.random.default_rng(0).normal(size=(N, 2))] * 2)
+    first = fit(DistanceGraphFusion, Views(distances(), pairwise=True))
+    other = fit(DistanceGraphFusion, Views({**distances(), "noise": noise}, pairwise=True))
+    assert not other.views_.kept[3]
+    assert_same(first, other)
+
+
+def test_what_the_first_look_warned_of_is_not_said_twice():
+    noise = np.random.default_rng(0).normal(size=(N, 3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = SimilarityGraphFusion(n_clusters=C, random_state=0).fit([*counts(), noise])
+    said = [str(one.message) for one in caught]
+    assert len(said) == len(set(said))
+    assert sum("agrees with no other view" in one for one in said) == 1
+    assert model.timings_["search"] > 0

@@ -176,6 +176,21 @@ def test_views_that_lack_samples_with_ids_in_no_order(stage, sample, tmp_path, w
     assert content(model, tmp_path) == expected
 
 
+@pytest.mark.filterwarnings("ignore:View 'view_3' agrees with no other view")
+@pytest.mark.parametrize("times", range(9))
+def test_views_that_are_left_out_are_looked_at_twice(times, sample, tmp_path, watch):
+    """The second look, in an order that does not depend on them, has checkpoints of its own."""
+    noise = np.random.default_rng(0).normal(size=(300, 4))
+    views, model = [*sample.views.values(), noise], DistanceGraphFusion(n_clusters=3, random_state=0)
+    expected = content(DistanceGraphFusion(n_clusters=3, random_state=0).fit(views), tmp_path)
+    watch.ran.clear()
+    watch.skip_first = times if times < 8 else 1
+    stopped(model, views, tmp_path / "run", watch, before="search" if times < 8 else "agree")
+    assert content(resumed(model, views, tmp_path / "run"), tmp_path) == expected
+    assert watch.ran.count("search") == 8 - times
+    assert watch.ran.count("agree") == (2 if times < 4 else 1)
+
+
 def test_shared_views_resume_too(sample, tmp_path, watch):
     made = {"n_clusters": 3, "random_state": 0, "effort": "low"}
     expected = SimilarityGraphFusion(**made).fit(sample.views)

@@ -22,9 +22,11 @@ from consilience.run.messages import (
     check_count,
     check_number,
     collected_warnings,
+    held_warnings,
     is_positive_integer,
     keep_warnings,
     kept_so_far,
+    show_held,
     text_of,
     warn,
     written,
@@ -156,6 +158,21 @@ def test_warnings_are_kept_and_shown():
     assert kept == [KeptWarning(TEXT, UserWarning)] + 2 * [KeptWarning("twice", UserWarning)]
     assert kept[0].text is ADVICE  # with its settings
     assert [str(one.message) for one in shown] == [TEXT, "twice", "twice", "only about this run"]
+
+
+def test_held_warnings_are_given_when_they_are_shown():
+    with keep_warnings() as kept, pytest.warns(RuntimeWarning) as shown:
+        with held_warnings() as held:
+            warn("held", RuntimeWarning)
+            warn("of this run", RuntimeWarning, lasting=False)
+            assert [one.text for one in kept_so_far()] == ["held"]
+        with held_warnings():
+            warn("dropped")
+        assert kept == [] and len(shown) == 0
+        show_held(held)
+    assert [one.text for one in kept] == ["held"]
+    assert [str(one.message) for one in shown] == ["held", "of this run"]
+    assert shown[0].filename == __file__
 
 
 def test_the_innermost_block_keeps_them():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..engines import Engine
+from ..engines import Engine, threads
 from ..fusion import Fused, FusionResult
 from ..graphs import EdgeSet
 from ..io.stored import stored
@@ -24,6 +24,8 @@ from ..stages.sparsify import UnifiedGraph
 from .base import GraphClusters
 from .given import GivenViews, Order, RowOrder
 from .prediction import EdgeModel, OtherDescription, Predictor
+
+_EDGES_MOVED = 1 << 18  # at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +192,16 @@ def _moved_fusion(result: FusionResult, order: Order, places: Order) -> FusionRe
     edges = _moved_edges(old.indptr, old.indices, order, places)
 
     def moved(values: Any) -> Any:
-        return None if values is None else np.take(values, edges.data, axis=-1)
+        """Return the values on the edges as they are now, moved by several threads."""
+        if values is None:
+            return None
+        there = np.empty_like(values)
+
+        def move(first: int, last: int) -> None:
+            np.take(values, edges.data[first:last], axis=-1, out=there[..., first:last], mode="clip")
+
+        threads.for_ranges(move, len(edges.data), _EDGES_MOVED)
+        return there
 
     return replace(
         result,

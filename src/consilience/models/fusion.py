@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..engines import Engine, get_engine
+from ..engines.results import Neighbors
 from ..fusion import FusionResult, Schedule
 from ..fusion.alternation import Callback
 from ..fusion.edge_fusion import AverageFusion, ConsistentFusion, EdgeFusion
 from ..fusion.problem import check_penalty, check_view_weights
 from ..graphs import EdgeSet
 from ..run.execution import Run
-from ..run.messages import Advice, Setting, check_choice
+from ..run.messages import Advice, Setting, check_choice, held_warnings, show_held
 from ..run.progress import PlannedStage
-from ..spaces.descriptions import can_be_described
 from ..spaces.metric import auto_metrics
 from ..stages.agree import ViewSelection, Weighting, agree
 from ..stages.connect import connect
-from ..stages.describe import DescribedViews, candidates, describe, redescribe
+from ..stages.describe import DescribedViews, can_change, candidates, describe, redescribe
 from ..stages.effort import DESCRIPTIONS, EFFORTS, ROW_WEIGHTINGS, learns_trust, redescribes
 from ..stages.fuse import fuse
 from ..stages.label import KMeansLabels
@@ -41,7 +41,7 @@ from .each_view import labels_by_view
 from .estimator import estimator
 from .fitted import DescribedResult, StageResults, ViewTable, make_view_table
 from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
-from .given import ROW_ORDERS, GivenViews, forms_of, kind_of_order
+from .given import ROW_ORDERS, GivenViews, RowOrder, forms_of, kind_of_order
 from .prediction import EdgeModel, Predictor
 from .queries import read_new_samples
 
@@ -107,13 +107,7 @@ class GraphFusion(MultiviewClusterer):
     def fit_stages(self, given: GivenViews, settings: Settings, run: Run) -> None:
         """Run the stages: neighbours, shared edges, their weights, the fusion, one graph, labels."""
         k, impute, fusion = settings.n_neighbors, self.missing == "impute", self.edge_fusion()
-        order = given.row_order(self.row_order)
-        spaces = run.stage("prepare", given.in_order(order).prepare, settings.metrics, self.scale)
-        if self._redescribes and spaces.n_samples <= MANY_SAMPLES:
-            spaces = spaces.cached(run.engine)
-        names = [repr(name) for name in spaces.names]
-        neighbors = run.each("search", search, names, spaces, k, self.neighbor_search, impute)
-        selection = run.stage("agree", agree, neighbors, spaces, self._weighting(spaces))
+        order, spaces, neighbors, selection = self._compare_in_order(given, settings, run)
         views = spaces.only(selection.kept)
         edges = run.stage("connect", connect, neighbors, selection, views)
         if self._learns_trust:
@@ -135,6 +129,45 @@ class GraphFusion(MultiviewClusterer):
         stages = StageResults(given, spaces, selection, fused, graph, clusters, order, described)
         self._keep(stages, settings, run.engine)
 
+    def _compare_in_order(
+        self, given: GivenViews, settings: Settings, run: Run
+    ) -> tuple[RowOrder, PreparedViews, tuple[Neighbors, ...], ViewSelection]:
+        """Compare the views in the order in which the fit is made.
+
+        That follows from the views that are used: those that are left out must not even decide how ties are
+        settled. So if some are, the views are compared once more, in the order that follows from the others.
+        If then others are used, as may happen on the border of chance, it stays at what was found first.
+        """
+        order = given.row_order(self.row_order)
+        with held_warnings() as held:
+            found = self._compare_views(given.in_order(order), settings, run)
+        used = found[0].only(found[2].kept).active
+        if order.kind == "content" and not used.all() and found[0].n_samples <= MANY_SAMPLES:
+            other = given.row_order(self.row_order, used)
+            with held_warnings() as held_again:
+                again = self._compare_views(given.in_order(other), settings, run, used)
+            if np.array_equal(again[0].only(again[2].kept).active, used):
+                order, found, held = other, again, held_again
+        show_held(held)
+        return order, *found
+
+    def _compare_views(
+        self, given: GivenViews, settings: Settings, run: Run, used: NDArray[np.bool_] | None = None
+    ) -> tuple[PreparedViews, tuple[Neighbors, ...], ViewSelection]:
+        """Run the first stages: the views as they are compared, their neighbours, and which are kept.
+
+        `used` are the views whose numbers come first, if that is known.
+        """
+        spaces = run.stage("prepare", given.prepare, settings.metrics, self.scale)
+        if self._redescribes and spaces.n_samples <= MANY_SAMPLES:
+            spaces = spaces.cached(run.engine)
+        names, impute = [repr(name) for name in spaces.names], self.missing == "impute"
+        neighbors = run.each(
+            "search", search, names, spaces, settings.n_neighbors, self.neighbor_search, impute
+        )
+        first = None if used is None else used[spaces.active]
+        return spaces, neighbors, run.stage("agree", agree, neighbors, spaces, self._weighting(spaces), first)
+
     @property
     def _learns_trust(self) -> bool:
         """Whether the trust in rows is learned together with the clusters."""
@@ -155,14 +188,8 @@ class GraphFusion(MultiviewClusterer):
         run: Run,
     ) -> DescribedResult:
         """Find out which descriptions the views confirm, and fuse the views in these, too."""
-        chosen = auto_metrics(self.metric, given.names) if self.scale == "auto" else (False,) * given.n_views
-        numbers = np.flatnonzero(views.active).tolist()
-        can_change = [
-            chosen[i] and can_be_described(given, i, space.metric, space.rows)
-            for i, space in zip(numbers, views.spaces, strict=True)
-        ]
         c = USUAL_CLUSTERS if self.n_clusters == "auto" else settings.n_clusters
-        there = DescribedViews(views, can_change, run.engine)
+        there = DescribedViews(views, can_change(given, views, self.metric, self.scale), run.engine)
         tried = candidates(there, settings.n_neighbors, fixed=self.n_neighbors != "auto")
         table = run.stage("describe", describe, there, selection, tried, c)
         mixed = run.stage(

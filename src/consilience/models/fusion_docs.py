@@ -86,7 +86,8 @@ _PARAMETERS = """
     row_order : {"content", "given"}, default="content"
         In which order samples without ids are fitted: of equally near neighbours the first is taken, and
         k-means begins with rows drawn by their place. "content": in an order that follows from a hash of the
-        rows of all views, so that the rows may come in any order, and nothing can be learned from it. Samples
+        rows of all views, so that the rows may come in any order, and nothing can be learned from it. Views
+        that are left out do not count for it with up to 20,000 samples: so they change nothing. Samples
         that no view tells apart are interchangeable and stay in the order of the rows. For more than 50
         million numbers in all views together, it is "given", to save the memory of a copy. "given": in the
         order of the rows. Samples with ids are fitted in the order of the ids in any case. What was done is

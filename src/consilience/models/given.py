@@ -80,9 +80,11 @@ class GivenViews:
             return self.shared.prepare_by(how, *given, engine=engine)
         return how(self.views, *given, engine=engine)
 
-    def row_order(self, wanted: str) -> RowOrder:
-        """Return the order in which a fit with a parameter `row_order` is made."""
-        return row_order(self.views, wanted) if self.shared is None else self.shared.row_order(wanted)
+    def row_order(self, wanted: str, used: NDArray[np.bool_] | None = None) -> RowOrder:
+        """Return the order in which a fit with a parameter `row_order` is made; see `row_order`."""
+        if self.shared is None:
+            return row_order(self.views, wanted, used)
+        return self.shared.row_order(wanted, used)
 
     def in_order(self, order: RowOrder) -> GivenViews:
         """Return the same with the samples in another order."""
@@ -118,22 +120,23 @@ class SharedViews:
         self.views = X if isinstance(X, Views) else Views(X)
         self._prepared: dict[Any, PreparedViews] = {}
         self._others: dict[tuple[bool, ...], SharedViews] = {}
-        self._orders: dict[str, RowOrder] = {}
-        self._ordered: dict[str, SharedViews] = {}
+        self._orders: dict[tuple[str, bytes], RowOrder] = {}
+        self._ordered: dict[RowOrder, SharedViews] = {}
 
-    def row_order(self, wanted: str) -> RowOrder:
+    def row_order(self, wanted: str, used: NDArray[np.bool_] | None = None) -> RowOrder:
         """Return the order in which a fit with a parameter `row_order` is made, found once."""
-        if wanted not in self._orders:
-            self._orders[wanted] = row_order(self.views, wanted)
-        return self._orders[wanted]
+        key = wanted, b"" if used is None else used.tobytes()
+        if key not in self._orders:
+            self._orders[key] = row_order(self.views, wanted, used)
+        return self._orders[key]
 
     def in_order(self, order: RowOrder) -> SharedViews:
         """Return the same with the samples in another order, made once."""
         if order.places is None:
             return self
-        if order.kind not in self._ordered:
-            self._ordered[order.kind] = SharedViews(_moved(self.views, order))
-        return self._ordered[order.kind]
+        if order not in self._ordered:  # an order is found once: two are the same if they are one object
+            self._ordered[order] = SharedViews(_moved(self.views, order))
+        return self._ordered[order]
 
     def with_pairwise(self, metric: Any) -> SharedViews:
         """Return the same with matrices between samples known as such by the metric, made once."""
@@ -155,7 +158,7 @@ class SharedViews:
         return self._prepared[key]
 
 
-def row_order(views: Views, wanted: str) -> RowOrder:
+def row_order(views: Views, wanted: str, used: NDArray[np.bool_] | None = None) -> RowOrder:
     """Return the order of the samples in which a fit is made.
 
     Of equally near samples the first are taken, and k-means begins with rows drawn by their place. So the
@@ -168,6 +171,8 @@ def row_order(views: Views, wanted: str) -> RowOrder:
         The views.
     wanted : {"content", "given"}
         What to do for samples without ids.
+    used : ndarray of bool, default=None
+        The views whose content counts; None: all.
 
     Examples
     --------
@@ -182,7 +187,7 @@ def row_order(views: Views, wanted: str) -> RowOrder:
     if kind == "ids":
         return RowOrder(kind, id_order(views))
     if kind == "content":
-        return RowOrder(kind, _places(content_order(views)))
+        return RowOrder(kind, _places(content_order(views, used)))
     if wanted == "content":
         logger.info("more than %s numbers: samples are fitted in the order of the rows", f"{MOST_NUMBERS:,}")
     return RowOrder(kind)

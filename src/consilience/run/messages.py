@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -112,7 +112,9 @@ class KeptWarning:
     category: type[Warning]
 
 
+HeldWarning: TypeAlias = tuple[str | Warning, type[Warning], bool]  # what `warn` was called with
 _kept: ContextVar[list[KeptWarning] | None] = ContextVar("kept", default=None)
+_held: ContextVar[list[HeldWarning] | None] = ContextVar("held", default=None)
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasting: bool = True) -> None:
@@ -120,10 +122,13 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning, *, lasti
 
     `lasting`: whether it is about the result, so that it is kept with it, or only about this run.
     """
-    kept = _kept.get()
+    kept, held = _kept.get(), _held.get()
     if kept is not None and lasting:
         kind = type(message) if isinstance(message, Warning) else category
         kept.append(KeptWarning(text_of(message), kind))
+    if held is not None:
+        held.append((message, category, lasting))
+        return
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
@@ -139,6 +144,27 @@ def keep_warnings() -> Iterator[list[KeptWarning]]:
         yield kept
     finally:
         _kept.reset(token)
+
+
+@contextmanager
+def held_warnings() -> Iterator[list[HeldWarning]]:
+    """Give a list that gets every warning of this library inside the block, until `show_held`.
+
+    For work of which it is decided afterwards whether it counts.
+    """
+    held: list[HeldWarning] = []
+    token = _held.set(held)
+    try:
+        with keep_warnings():  # of their own: they are kept outside when they are shown
+            yield held
+    finally:
+        _held.reset(token)
+
+
+def show_held(held: Iterable[HeldWarning]) -> None:
+    """Give the warnings that were held."""
+    for message, category, lasting in held:
+        warn(message, category, lasting=lasting)
 
 
 def kept_so_far() -> tuple[KeptWarning, ...]:

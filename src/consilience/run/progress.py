@@ -237,7 +237,7 @@ _listener: ContextVar[Listener | None] = ContextVar("consilience_events", defaul
 def tick(done: float, total: float) -> None:
     """Report how much of the present stage, or of the part of it that `part` names, is done.
 
-    Call it from the thread that runs the stage; from the threads of `threads.for_ranges` it has no effect.
+    Call it from the thread that runs the stage; from other threads it has no effect.
 
     Examples
     --------

@@ -2,14 +2,14 @@ r"""Describe: how features are compared, and with how many neighbours, by what t
 
 A description is a form of the features (`spaces.descriptions`) and a number of neighbours. Which of them
 shows the clusters cannot be seen in one view alone. But nuisances differ from view to view, and clusters do
-not: so a description is good if the clusterings of the single views, each made on its own, agree. For labels
-a and b of two views, with :math:`n_a` and :math:`n_b` clusters,
+not: so a description is good if the clusterings of the single views, each made on its own, agree. For the
+labels a and b of two views,
 
-.. math:: \frac{I(a; b) - b_n}{\max(H(a), H(b)) - b_n}, \qquad b_n = \frac{(n_a - 1)(n_b - 1)}{2 n},
+.. math:: \frac{I(a; b) - \mathrm{E}\,I}{\max(H(a), H(b)) - \mathrm{E}\,I}
 
-is the information that they share, less what chance would share, 0 for unrelated views and 1 for the same
-clustering. The *confirmation* of a description is the mean over all pairs of kept views. It is found on some
-of the samples.
+is the information that they share, less what is expected by chance for clusters of these sizes (the adjusted
+mutual information of Vinh, Epps and Bailey, 2010): 0 for unrelated views and 1 for the same clustering. The
+*confirmation* of a description is the mean over all pairs of kept views. It is found on some of the samples.
 
 The confirmation is no proof. So the default description keeps half of the weight, whatever is found; the
 better half of all candidates (the default among them) share the rest alike. Each description that has a share
@@ -23,16 +23,20 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import adjusted_mutual_info_score
 
 from ..engines import Engine
 from ..engines.protocol import Search
 from ..fusion.edge_fusion import EdgeFusion, Fused
 from ..io.stored import require, stored
 from ..run.messages import collected_warnings
-from ..spaces.descriptions import DEFAULT, OTHERS, described
+from ..spaces.descriptions import DEFAULT, OTHERS, can_be_described, described
+from ..spaces.metric import auto_metrics
+from ..views import Views
 from .agree import ViewSelection
 from .prepare import PreparedViews
 from .search import auto_neighbors, search
@@ -173,6 +177,25 @@ class Redescribed:
 
     graph: UnifiedGraph
     fused: tuple[tuple[Fused, ...], ...]
+
+
+def can_change(given: Views, views: PreparedViews, metric: Any, scale: str) -> list[bool]:
+    """Say which of the prepared views have other forms: those whose metric and scale a rule chose.
+
+    Parameters
+    ----------
+    given : Views
+        All views.
+    views : PreparedViews
+        Some of them.
+    metric, scale
+        As the user gave them.
+    """
+    chosen = auto_metrics(metric, given.names) if scale == "auto" else (False,) * given.n_views
+    return [
+        chosen[i] and can_be_described(given, i, space.metric, space.rows)
+        for i, space in zip(np.flatnonzero(views.active).tolist(), views.spaces, strict=True)
+    ]
 
 
 def candidates(views: DescribedViews, n_neighbors: int, fixed: bool) -> list[Description]:
@@ -342,18 +365,6 @@ def shared_information(one: Labels, other: Labels) -> float:
     >>> shared_information(a, (a + 1) % 3), abs(round(shared_information(a, np.arange(150) % 3), 2))
     (1.0, 0.01)
     """
-    n = len(one)
-    if n == 0:
+    if min(len(np.unique(one)), len(np.unique(other))) < 2:  # one cluster tells nothing
         return 0.0
-    a, b = np.unique(one, return_inverse=True)[1], np.unique(other, return_inverse=True)[1]
-    n_a, n_b = int(a.max()) + 1, int(b.max()) + 1
-    joint = np.bincount(a * n_b + b, minlength=n_a * n_b).reshape(n_a, n_b) / n
-    by_a, by_b = _entropy(joint.sum(axis=1)), _entropy(joint.sum(axis=0))
-    by_chance = (n_a - 1) * (n_b - 1) / (2 * n)
-    shared, most = by_a + by_b - _entropy(joint.ravel()) - by_chance, max(by_a, by_b) - by_chance
-    return float(shared / most) if most > 0 else 0.0
-
-
-def _entropy(shares: NDArray[np.float64]) -> float:
-    positive = shares[shares > 0]
-    return float(-(positive * np.log(positive)).sum())
+    return float(adjusted_mutual_info_score(one, other, average_method="max"))

@@ -13,7 +13,7 @@ in rounds until no more samples can be told apart, as colours are in the test of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ _FACTORS = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)  # of Mu
 _SHIFT = np.uint64(33)
 
 
-def content_order(views: Views) -> NDArray[np.intp]:
+def content_order(views: Views, used: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
     """Return the numbers of the samples in the order of their keys.
 
     Samples that are the same in all views are interchangeable, and stay in the order in which they came.
@@ -48,6 +48,8 @@ def content_order(views: Views) -> NDArray[np.intp]:
     ----------
     views : Views
         The views.
+    used : ndarray of bool, default=None
+        Which of them count; None: all.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def content_order(views: Views) -> NDArray[np.intp]:
     >>> np.array_equal(rows[content_order(Views(rows))], shuffled[content_order(Views(shuffled))])
     True
     """
-    return np.argsort(content_keys(views), kind="stable")
+    return np.argsort(content_keys(views, used), kind="stable")
 
 
 def n_numbers(views: Views) -> int:
@@ -78,7 +80,7 @@ def n_numbers(views: Views) -> int:
     return sum(int(array.nnz if sparse.issparse(array) else array.size) for array in views.arrays)
 
 
-def content_keys(views: Views) -> Keys:
+def content_keys(views: Views, used: NDArray[np.bool_] | None = None) -> Keys:
     """Return a hash of each sample: the same for the same rows, in any order and from any kind of matrix.
 
     Examples
@@ -93,25 +95,25 @@ def content_keys(views: Views) -> Keys:
     True
     """
     keys = np.zeros(views.n_samples, dtype=np.uint64)
-    for i, array in enumerate(views.arrays):
+    counted = range(len(views.arrays)) if used is None else np.flatnonzero(used).tolist()
+    for i in counted:
         if not views.pairwise[i]:
-            columns = np.arange(1, array.shape[1] + 1, dtype=np.uint64)
-            rows, _ = _sums(array, _multipliers(columns), square=False)
+            columns = np.arange(1, views.arrays[i].shape[1] + 1, dtype=np.uint64)
+            rows, _ = _sums(views.arrays[i], _multipliers(columns), square=False)
             keys = _joined(keys, rows, views.seen(i))
-    return _refined(keys, views) if any(views.pairwise) else keys
+    return _refined(keys, views, [i for i in counted if views.pairwise[i]])
 
 
-def _refined(keys: Keys, views: Views) -> Keys:
+def _refined(keys: Keys, views: Views, matrices: Sequence[int]) -> Keys:
     """Tell more samples apart, by what the matrices between samples say of each and the others."""
     n_known = len(np.unique(keys))
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MOST_ROUNDS if matrices else 0):
         if n_known == len(keys):
             break
         multipliers, before = _multipliers(keys), n_known
-        for i, array in enumerate(views.arrays):
-            if views.pairwise[i]:
-                leaving, arriving = _sums(array, multipliers, square=True)
-                keys = _joined(_joined(keys, leaving, views.seen(i)), arriving, None)
+        for i in matrices:
+            leaving, arriving = _sums(views.arrays[i], multipliers, square=True)
+            keys = _joined(_joined(keys, leaving, views.seen(i)), arriving, None)
         n_known = len(np.unique(keys))
         if n_known == before:
             break
