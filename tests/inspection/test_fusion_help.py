@@ -17,9 +17,10 @@ from consilience.inspection.fusion_help.agreement import common_ari, pairwise_ar
 from consilience.inspection.fusion_help.compared_views import place_views
 from consilience.inspection.fusion_help.contenders import FUSION, VIEW, Contender
 from consilience.inspection.fusion_help.resamples import draw_subsets
-from consilience.inspection.fusion_help.shown import gain_over, shown_in
+from consilience.inspection.fusion_help.shown import gain_over, graphs_of, mean_shown, shown_in
 from consilience.inspection.fusion_help.verdict import Evidence, gather, judge
 from consilience.metrics import ari, clustering_accuracy, nmi
+from consilience.stages.effort import EFFORTS
 
 pytestmark = pytest.mark.long
 
@@ -122,13 +123,25 @@ def test_what_is_returned(helped):
         found.verdict = "no"
 
 
-def test_the_fused_labels_are_those_of_the_estimator(helped):
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_fused_labels_are_those_of_the_estimator(helped, effort):
     sample, found = helped
+    if effort != "high":  # which is the default
+        found = does_fusion_help(sample.views, 4, n_resamples=2, random_state=0, effort=effort)
     labels = KMeansLabels(n_init=10)
-    model = DistanceGraphFusion(n_clusters=4, effort="low", assign_labels=labels, random_state=0)
+    model = DistanceGraphFusion(n_clusters=4, effort=effort, assign_labels=labels, random_state=0)
     model.fit(sample.views)
     assert ari(model.labels_, found.labels[-1]) > 0.99
     assert np.allclose(model.view_reliability_, found.evidence.reliability)
+
+
+def test_effort_is_that_of_the_fusions_alone_and_of_no_resample(helped):
+    sample, found = helped
+    low = does_fusion_help(sample.views, 4, n_resamples=4, random_state=0, effort="low")
+    assert np.array_equal(low.labels[:-2], found.labels[:-2])
+    assert not np.array_equal(low.labels[-1], found.labels[-1])
+    assert np.array_equal(low.resampled, found.resampled)
+    assert low.evidence.error == found.evidence.error
 
 
 def test_table_and_sentence_tell_the_numbers(helped):
@@ -192,8 +205,9 @@ def test_a_constant_view_is_named():
 def test_matrices_between_samples():
     sample = made(n_views=2, separation=4.0)
     distances = {name: cdist(x, x) for name, x in sample.views.items()}
-    found = does_fusion_help(distances, 4, metric="precomputed_distance", n_resamples=3, random_state=0)
-    plain = does_fusion_help(sample.views, 4, n_resamples=3, random_state=0)
+    asked = {"n_resamples": 3, "effort": "low", "random_state": 0}  # matrices have no other descriptions
+    found = does_fusion_help(distances, 4, metric="precomputed_distance", **asked)
+    plain = does_fusion_help(sample.views, 4, **asked)
     assert found.verdict == plain.verdict == "yes"
     assert "side by side" in found.skipped["concatenation"]
     assert ari(found.labels[-1], plain.labels[-1]) > 0.99
@@ -243,6 +257,7 @@ def test_a_view_may_be_named_like_a_contender():
         ({"n_neighbors": 60}, "n_neighbors=60"),
         ({"metric": "nearness"}, "Unknown metric 'nearness'"),
         ({"scale": "big"}, "Unknown scale 'big'"),
+        ({"effort": "most"}, "Unknown effort 'most'"),
     ],
 )
 def test_one_clear_line_for_what_cannot_be(changed, message):
@@ -368,7 +383,7 @@ def test_samples_without_a_label_do_not_count():
     # A difference is taken on the samples that both label.
     other = np.where(np.arange(60) >= 20, rng.integers(3, size=60), -1)
     both = [np.where((some >= 0) & (other >= 0), one, -1) for one in (some, other)]
-    assert np.isclose(gain_over([graph], some, other), shown_in(graph, both[0]) - shown_in(graph, both[1]))
+    assert np.isclose(gain_over([[graph]], some, other), shown_in(graph, both[0]) - shown_in(graph, both[1]))
 
 
 def test_one_missing_profile_changes_little(helped):
@@ -394,3 +409,36 @@ def test_a_view_that_has_seen_some_samples_cannot_take_the_place_of_all():
         views = Views([np.nan_to_num(x) for x in data.views.values()], mask=data.mask)
         found = does_fusion_help(views, 3, random_state=0)
         assert "alone gives the clusters" not in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("metric", "fixed", "expected"),
+    [
+        ("auto", False, [(name, k) for name in ("default", "direction", "log", "rank") for k in (15, 6, 10)]),
+        ("auto", True, [(name, 15) for name in ("default", "direction", "log", "rank")]),
+        ("euclidean", False, [("default", 15), ("default", 6), ("default", 10)]),
+        ("euclidean", True, [("default", 15)]),
+    ],
+)
+def test_views_judge_by_every_description_that_a_fit_would_try(metric, fixed, expected):
+    sample = made(n_views=2, separation=3.0, n=100)
+    views, engine = Views(sample.views), get_engine("numba")
+    placed = place_views(views, ["euclidean"] * 2, metric, "auto", 15, engine)
+    described = placed.described(views, np.array([True, True]), metric, "auto", fixed=fixed)
+    names = [getattr(one.prepared.spaces[0].scaling, "name", "default") for one in described]
+    assert [(name, one.n_neighbors) for name, one in zip(names, described, strict=True)] == expected
+    graphs = [graphs_of(one) for one in described]
+    labels = np.random.default_rng(0).integers(4, size=100)
+    each = [[shown_in(graph, labels) for graph in one] for one in graphs]
+    assert np.isclose(mean_shown(graphs, labels), np.mean(each))
+
+
+def test_only_kept_views_judge():
+    sample = made(n_views=2, noise_views=1, separation=3.0)
+    views, engine = Views(sample.views), get_engine("numba")
+    placed = place_views(views, ["euclidean"] * 3, "auto", "auto", 10, engine)
+    (without,) = placed.described(views, np.array([True, True, False]), "euclidean", "auto", fixed=True)
+    (alone,) = placed.described(views, np.array([True, True, True]), "euclidean", "auto", fixed=True)
+    first, second = graphs_of(without), graphs_of(alone)
+    assert (len(first), len(second)) == (2, 3)
+    assert all((a != b).nnz == 0 for a, b in zip(first, second[:2], strict=True))

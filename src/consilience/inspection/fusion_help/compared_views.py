@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...engines import Engine
 from ...engines.protocol import enough_for_subset
 from ...models.systems.concatenated import prepare_together, resolve_together
+from ...stages.describe import DescribedViews, can_change, candidates
 from ...stages.prepare import PreparedViews, prepare
 from ...views import Views
 from .resamples import SUBSET, Rows
@@ -85,6 +86,20 @@ class ComparedViews:
             metrics=tuple(self.metrics[i] for i in views),
             mask=prepared.mask,
         )
+
+    def described(
+        self, given: Views, kept: NDArray[np.bool_], metric: Any, scale: str, fixed: bool
+    ) -> list[ComparedViews]:
+        """Return some of the active views in each description that a fit would try; the default comes first.
+
+        `metric` and `scale` are as the user gave them; `fixed` says whether the number of neighbours is, too.
+        """
+        views = self.prepared.only(kept)
+        there = DescribedViews(views, can_change(given, views, metric, scale), self.engine)
+        return [
+            replace(self, prepared=there[one.name], n_neighbors=one.n_neighbors)
+            for one in candidates(there, self.n_neighbors, fixed)
+        ]
 
     def alone(self, view: int) -> tuple[PreparedViews, Rows]:
         """Return one view as if there were no other, on the samples that it has seen, and which they are."""

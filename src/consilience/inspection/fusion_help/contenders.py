@@ -1,4 +1,8 @@
-"""What is compared, under one spectral step: each view alone, all of them side by side, averaged, fused."""
+"""What is compared, under one spectral step: each view alone, all of them side by side, averaged, fused.
+
+The fusions are asked with all the effort of a fit, for it is that which must help. The resamples, which only
+tell how strong the evidence is, have them with low effort.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...engines import Engine
 from ...fusion import AverageFusion, ConsistentFusion, EdgeFusion, Schedule
+from ...models import DistanceGraphFusion, SharedViews, SimilarityGraphFusion
 from ...models.systems.view_graphs import view_graph
 from ...stages.agree import ViewSelection, Weighting, agree
 from ...stages.connect import connect
@@ -137,6 +142,15 @@ def cluster(contender: Contender, views: ComparedViews, n_clusters: int, seed: i
         found = label(embedding, n_clusters, KMeansLabels(N_INIT), for_labels, engine=engine)
         labels[rows] = found.labels
     return Clustered(labels, selection)
+
+
+def fit(contender: Contender, views: SharedViews, **settings: Any) -> Labels:
+    """Return the clusters of a fusion as its model finds them, with the parameters given."""
+    assert isinstance(contender.fusion, ConsistentFusion)
+    model = SimilarityGraphFusion if contender.fusion.kind == "similarity" else DistanceGraphFusion
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as above
+        return model(assign_labels=KMeansLabels(N_INIT), **settings).fit(views).labels_
 
 
 def _fused_graph(

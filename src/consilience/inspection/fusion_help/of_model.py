@@ -52,6 +52,7 @@ def fusion_help_for(model: GraphFusion, views: Any, y: ArrayLike | None = None) 
             n_neighbors=parameters["n_neighbors"],
             metric=parameters["metric"],
             scale=parameters["scale"],
+            effort=parameters["effort"],
             random_state=int(seed) if isinstance(seed, Integral) else 0,  # not to use up a generator
             engine=parameters["engine"],
             n_jobs=parameters["n_jobs"],

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ...engines import get_engine
 from ...metrics import ari, clustering_accuracy, nmi
 from ...models.given import views_for
 from ...run.messages import check_choice, is_positive_integer
+from ...stages.effort import EFFORTS
 from ...stages.prepare import SCALES, metrics_of_views
 from ...stages.search import resolve_n_neighbors
 from ...views import Views
@@ -24,7 +24,7 @@ from .comparison import Comparison
 from .contenders import NOT_SEEN, VIEW, Contender, contenders
 from .resamples import draw_subsets, subset_size
 from .result import FusionHelp
-from .shown import gain_over, graphs_of, mean_shown
+from .shown import Graphs, gain_over, graphs_of, mean_shown
 from .verdict import gather, judge
 
 logger = logging.getLogger(__name__)
@@ -43,6 +43,7 @@ def does_fusion_help(
     n_neighbors: int | Literal["auto"] = "auto",
     metric: Any = "auto",
     scale: str = "auto",
+    effort: Literal["low", "medium", "high"] = "high",
     random_state: Any = None,
     engine: Any = "numba",
     n_jobs: int | None = None,
@@ -50,11 +51,12 @@ def does_fusion_help(
     """Say whether fusing these views gives better clusters than the best of them alone; no labels needed.
 
     Each view alone, all of them side by side, the average of their graphs, SGF and DGF are clustered by the
-    same spectral step, on all samples and again on random subsets of four fifths of them. Fusing helps if the
-    views agree, beyond chance, about who is near whom, and the clusters of DGF show in the graphs of the
-    views better than those of any single view. It does not if no two views agree, if the clusters show no
-    better, or if one view alone gives the same. The subsets tell how strong the evidence is: "strong" if the
-    difference exceeds two standard errors, otherwise "weak".
+    same spectral step. Fusing helps if the views agree, beyond chance, about who is near whom, and the
+    clusters of DGF show in the graphs of the views, in all descriptions of their features, better than those
+    of any single view. It does not if no two views agree, if the clusters show no better, or if one view
+    alone gives the same. All is done again on random subsets of four fifths of the samples, there with low
+    effort. They tell how strong the evidence is: "strong" if the difference exceeds two standard errors,
+    otherwise "weak".
 
     The guide says how far to trust it, with the verdicts on public data sets.
 
@@ -71,6 +73,8 @@ def does_fusion_help(
         Number of random subsets, at least 2. "auto" is 10,000 / n_samples, but at least 5 and at most 10.
     n_neighbors, metric, scale, engine, n_jobs
         As in `DistanceGraphFusion`; the same for every contender.
+    effort : {"low", "medium", "high"}, default="high"
+        That of SGF and DGF on all samples, as in `DistanceGraphFusion`: whether a fit of that effort helps.
     random_state : int, RandomState instance or None, default=None
         Draws the subsets, and all else that is random.
 
@@ -100,8 +104,10 @@ def does_fusion_help(
     _check(views, n_clusters)
     classes = None if y is None else _checked_classes(y, views.n_samples)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    settings = {"metric": metric, "scale": scale, "effort": effort, "engine": engine, "n_jobs": n_jobs}
     engine = get_engine(engine)
     check_choice("scale", scale, SCALES)
+    check_choice("effort", effort, EFFORTS)
     k = resolve_n_neighbors(n_neighbors, views.n_samples, n_clusters)
     with engine.limit(n_jobs):
         metrics = metrics_of_views(metric, views, scale, engine)
@@ -111,10 +117,12 @@ def does_fusion_help(
         _check_views_left(found, compared, skipped)
         comparison = Comparison(found, n_clusters, seed)
         clustered = comparison.clustered(compared)
-        labels, selection = np.stack([one.labels for one in clustered]), clustered[-1].selection
+        of_low, selection = np.stack([one.labels for one in clustered]), clustered[-1].selection
         assert selection is not None and selection.reliability is not None
-        graphs = graphs_of(compared, compared.prepared.expand(selection.kept, False))
+        described = compared.described(views, selection.kept, metric, scale, fixed=n_neighbors != "auto")
+        graphs = [graphs_of(one) for one in described]
         again = list(comparison.resampled(compared, subsets))
+        labels = of_low if effort == "low" else comparison.with_effort(of_low, views, n_neighbors, settings)
     agreement = pairwise_ari(labels)
     reliability = compared.prepared.expand(selection.reliability.values)
     complete = (labels != NOT_SEEN).all(axis=1)
@@ -123,7 +131,7 @@ def does_fusion_help(
     evidence = gather(found, shown, gains, np.array(resampled_gains), agreement, reliability, complete)
     verdict = judge(evidence)
     logger.info(verdict.sentence)
-    resampled = np.array([list(map(common_ari, labels, one)) for one in again]).T
+    resampled = np.array([list(map(common_ari, of_low, one)) for one in again]).T
     return FusionHelp(
         names=tuple(one.name for one in found),
         kinds=tuple(one.kind for one in found),
@@ -143,7 +151,7 @@ def does_fusion_help(
 
 
 def _gains(
-    graphs: Sequence[sparse.csr_array], found: Sequence[Contender], labels: NDArray[np.intp]
+    graphs: Sequence[Graphs], found: Sequence[Contender], labels: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Return by how much the clusters of the last contender, a fusion, show better than each view's."""
     alone = [row for one, row in zip(found, labels, strict=True) if one.kind == VIEW]

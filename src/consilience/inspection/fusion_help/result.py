@@ -24,14 +24,15 @@ class FusionHelp:
     labels : ndarray of int of shape (m, n_samples)
         The clusters that each finds; -1 for a sample that a view has not seen.
     shown : ndarray of shape (m,)
-        How far the clusters show in the graphs of the views that DGF keeps, beyond chance, on average: 1 if
-        all edge weight lies inside clusters, 0 if no more than by chance.
+        How far the clusters show in the graphs of the views that DGF keeps, beyond chance, on average over
+        views and descriptions of their features: 1 if all edge weight lies inside clusters, 0 if no more than
+        by chance.
     shown_resampled : ndarray of shape (m, n_resamples)
-        The same for the clusters of every resample.
+        The same for the clusters of every resample, in which fusions have low effort.
     stability : ndarray of shape (m,)
         How far clusters hold if a fifth of the samples is left out: mean adjusted Rand index of the clusters
-        of resamples with those of all samples. It has no part in the verdict: clusters can be stable and
-        mean nothing.
+        of resamples with those of all samples, fusions with low effort. It has no part in the verdict:
+        clusters can be stable and mean nothing.
     resampled : ndarray of shape (m, n_resamples)
         The stability in every resample.
     agreement : ndarray of shape (m, m)

@@ -9,6 +9,9 @@ with w the share of the weight inside clusters and s the clusters' shares of all
 share of the largest there can be. Clusters of a single view show in its own graph, and in the others as far
 as these say the same. Clusters of a fusion that helps show in all of them: on average over the views more
 than those of any single view, although that is judged by its own graph, too.
+
+Which clusters a graph shows also depends on how features are compared, and with how many neighbours: so each
+view judges by a graph of every description that a fit would try (`stages.describe`), and they count alike.
 """
 
 from __future__ import annotations
@@ -24,12 +27,13 @@ from .compared_views import ComparedViews
 from .contenders import NOT_SEEN, Labels
 
 Vector = NDArray[np.float64]
+Graphs = Sequence[sparse.csr_array]  # one for each view
 
 
-def graphs_of(views: ComparedViews, kept: NDArray[np.bool_]) -> list[sparse.csr_array]:
-    """Return the graph of each view that is kept, on all samples; one that it has not seen has no edges."""
+def graphs_of(views: ComparedViews) -> list[sparse.csr_array]:
+    """Return the graph of each active view, on all samples; one that it has not seen has no edges."""
     graphs, n = [], views.n_samples
-    for view in np.flatnonzero(kept).tolist():
+    for view in np.flatnonzero(views.prepared.active).tolist():
         alone, rows = views.alone(view)
         k = min(views.n_neighbors, len(rows) - 1)
         graph = view_graph(0, alone, k, "exact", engine=views.engine).tocoo()
@@ -38,18 +42,24 @@ def graphs_of(views: ComparedViews, kept: NDArray[np.bool_]) -> list[sparse.csr_
     return graphs
 
 
-def mean_shown(graphs: Sequence[sparse.csr_array], labels: Labels) -> float:
-    """Return how far clusters show on average over the graphs that have edges between labelled samples."""
-    shown = [shown_in(graph, labels) for graph in graphs]
-    known = [one for one in shown if not np.isnan(one)]
+def mean_shown(described: Sequence[Graphs], labels: Labels) -> float:
+    """Return how far clusters show on average over descriptions, and in each over the views.
+
+    Graphs without edges between labelled samples do not count.
+    """
+    return _mean([_mean([shown_in(graph, labels) for graph in graphs]) for graphs in described])
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [one for one in values if not np.isnan(one)]
     return float(np.mean(known)) if known else np.nan
 
 
-def gain_over(graphs: Sequence[sparse.csr_array], fused: Labels, alone: Labels) -> float:
+def gain_over(described: Sequence[Graphs], fused: Labels, alone: Labels) -> float:
     """Return by how much clusters show better than others, on the samples that both label."""
     both = (fused != NOT_SEEN) & (alone != NOT_SEEN)
     first, second = (np.where(both, labels, NOT_SEEN) for labels in (fused, alone))
-    return mean_shown(graphs, first) - mean_shown(graphs, second)
+    return mean_shown(described, first) - mean_shown(described, second)
 
 
 def shown_in(graph: sparse.csr_array, labels: Labels) -> float:
