@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from consilience.engines import threads
+from consilience.run.progress import listening
 
 
 def library_threads():
@@ -219,7 +220,7 @@ def test_ranges_take_about_a_tenth_of_a_second(n_threads):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="the system has no such signal")
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_an_interrupt_works_soon_and_ends_the_threads(n_threads):
+def test_an_interrupt_works_soon_and_ends_the_work(n_threads):
     def stop(*_):
         raise KeyboardInterrupt
 
@@ -229,7 +230,7 @@ def test_an_interrupt_works_soon_and_ends_the_threads(n_threads):
         time.sleep(0.001 * (b - a))
         done.append(b - a)
 
-    before, handler = threading.active_count(), signal.signal(signal.SIGALRM, stop)
+    handler = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 0.4)
     began = time.perf_counter()
     try:
@@ -239,4 +240,162 @@ def test_an_interrupt_works_soon_and_ends_the_threads(n_threads):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
     assert time.perf_counter() - began < 5
-    assert threading.active_count() == before and sum(done) < 30_000
+    n_done = sum(done)
+    assert n_done < 30_000
+    time.sleep(0.3)
+    assert sum(done) == n_done  # no thread goes on
+
+
+def test_threads_are_kept_and_used_again():
+    with threads.limit(4):
+        for _ in range(50):
+            threads.for_ranges(lambda a, b: time.sleep(1e-4), 40)
+    ours = [one for one in threading.enumerate() if one.name.startswith("consilience")]
+    assert 1 <= len(ours) < 30  # not one hundred and fifty
+
+
+def test_a_kernel_may_run_kernels():
+    done = []
+
+    def outer(a, b):
+        for _ in range(a, b):
+            threads.for_ranges(lambda c, d: done.append(d - c), 10)
+
+    with threads.limit(3):
+        threads.for_ranges(outer, 20)
+    assert sum(done) == 200
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    with threads.limit(3):
+        threads.for_ranges(lambda a, b: time.sleep(1e-3), 30)
+        child = os.fork()
+        if child == 0:
+            done = []
+            try:
+                threads.for_ranges(lambda a, b: done.append(b - a), 30)
+            finally:
+                os._exit(sum(done))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 30
+
+
+def parts_of(sizes, done, kernel=None):
+    """Return parts that note what they do: which part, and which of its items."""
+
+    def part(number, size):
+        def make():
+            done.append((number, "made"))
+            return size, kernel or (lambda a, b: done.extend((number, item) for item in range(a, b)))
+
+        return make
+
+    return [part(number, size) for number, size in enumerate(sizes)]
+
+
+@given(st.lists(st.integers(0, 60), max_size=8), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_parts_are_made_once_and_done_whole(sizes, n_threads):
+    done = []
+    with threads.limit(n_threads):
+        threads.for_parts(parts_of(sizes, done))
+    made = [number for number, what in done if what == "made"]
+    assert made == list(range(len(sizes)))
+    items = sorted(one for one in done if one[1] != "made")
+    assert items == [(number, item) for number, size in enumerate(sizes) for item in range(size)]
+
+
+def test_one_thread_has_one_part_at_a_time():
+    done = []
+    with threads.limit(1):
+        threads.for_parts(parts_of([2, 1], done))
+    assert done == [(0, "made"), (0, 0), (0, 1), (1, "made"), (1, 0)]
+
+
+def test_threads_do_not_wait_for_the_end_of_a_part():
+    """One thread is held up in the first part until another has come to the second."""
+    reached = threading.Event()
+
+    def first(a, b):
+        if a == 0:
+            assert reached.wait(60)
+
+    parts = [lambda: (8, first), lambda: (8, lambda a, b: reached.set())]
+    with threads.limit(2):
+        threads.for_parts(parts)
+    assert reached.is_set()
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+@pytest.mark.parametrize("where", ["make", "kernel"])
+def test_exceptions_of_parts_arrive(n_threads, where):
+    def wrong(*_):
+        raise ZeroDivisionError("here")
+
+    done = []
+    parts = parts_of([30, 30, 30], done)
+    parts[1] = wrong if where == "make" else lambda: (30, wrong)
+    with threads.limit(n_threads), pytest.raises(ZeroDivisionError, match="here"):
+        threads.for_parts(parts)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_parts_report_progress(n_threads):
+    seen = []
+    with threads.limit(n_threads), listening(seen.append):
+        threads.for_parts(parts_of([20, 20], []))
+    assert seen and seen == sorted(seen) and seen[-1] == 1.0
+
+
+def test_an_interrupt_while_helpers_are_called_ends_those_that_came(monkeypatch):
+    done, calls, plain = [], [], ThreadPoolExecutor.submit
+
+    def submit(pool, work):
+        calls.append(work)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(pool, work)
+
+    def kernel(start, stop):
+        time.sleep(0.001 * (stop - start))
+        done.append(stop - start)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    with threads.limit(3), pytest.raises(KeyboardInterrupt):
+        threads.for_ranges(kernel, 4000)
+    ended = sum(done)
+    time.sleep(0.2)
+    assert sum(done) == ended < 4000
+
+
+def test_a_part_that_is_stopped_while_it_is_made_does_nothing():
+    done = []
+
+    def make():
+        part.stop()  # as another thread does after Ctrl-C
+        return 5000, lambda start, stop: done.append(stop - start)
+
+    part = threads._Part(make, 2)
+    part.make()
+    part.work(None)
+    assert not done
+
+
+def test_threads_do_not_grow_in_number():
+    before = threading.active_count()
+    with threads.limit(3):
+        for _ in range(3000):
+            threads.for_ranges(lambda start, stop: None, 6)
+    assert threading.active_count() <= before + 2
+
+
+def test_where_no_thread_can_be_begun_this_one_does_the_work(monkeypatch):
+    def submit(pool, work):
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    done = []
+    with threads.limit(3):
+        threads.for_ranges(lambda start, stop: done.append(stop - start), 600)
+    assert sum(done) == 600

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from ..spectra.eigenvectors import LARGE, StartBlock, smallest_eigenvectors
-from ..spectra.laplacian import Multiply, NormalizedLaplacian
+from ..spectra.laplacian import GraphKernels, NormalizedLaplacian
 from . import threads
 from .results import Clusters, Spectrum
 
@@ -28,15 +28,15 @@ def leading_vectors(
     tol: float | None,
     seed: int,
     *,
-    multiply: Multiply | None = None,
+    kernels: GraphKernels | None = None,
     start_block: StartBlock | None = None,
 ) -> Spectrum:
     """Return eigenvectors of the normalised Laplacian for its smallest eigenvalues; see `Engine`.
 
-    `multiply` and `start_block` are the engine's own functions for many samples.
+    `kernels` and `start_block` are the engine's own functions for many samples.
     """
     n = graph.shape[0]
-    laplacian = NormalizedLaplacian(graph, multiply if n > LARGE else None)
+    laplacian = NormalizedLaplacian(graph, kernels if n > LARGE else None)
     sizes = np.bincount(laplacian.components[~laplacian.isolated], minlength=laplacian.n_connected)
     largest = np.sort(np.argsort(-sizes, kind="stable")[:n_vectors])
     # On one BLAS and OpenMP thread: more do not help with small graphs, on a busy machine they wait for each

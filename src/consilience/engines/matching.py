@@ -36,7 +36,7 @@ of a sample get the same: nobody can know which is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -137,7 +137,7 @@ def _places(lists: NDArray[Any], vectors: Floats, trust: Vector, seen: Mask) -> 
     total = np.asarray(steps.sum(axis=1)).ravel()[:, None]
     means = np.divide(steps @ vectors, total, out=np.zeros(vectors.shape), where=total > 0)
     placed = total.ravel() > 0
-    means[placed] -= means[placed].mean(axis=0)
+    means[placed] -= means[placed].mean(axis=0) if placed.any() else 0.0
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     return np.divide(means, lengths, out=np.zeros_like(means), where=lengths > 1e-12)
 
@@ -145,9 +145,11 @@ def _places(lists: NDArray[Any], vectors: Floats, trust: Vector, seen: Mask) -> 
 def _log_ratios(one: Floats, other: Floats, rng: np.random.Generator) -> Vector:
     """Return the logarithm of f1 / f0 for the rows of each sample in two views."""
     n = len(one)
-    found = np.einsum("ij,ij->i", one, other)
+    # Rounding must not decide: products that agree to twelve digits are equal.
+    found = np.round(np.einsum("ij,ij->i", one, other), 12)
     repeats = int(np.clip(_NULL_PAIRS // n, 1, _MOST_REPEATS))
-    null = np.concatenate([np.einsum("ij,ij->i", one, other[rng.permutation(n)]) for _ in range(repeats)])
+    drawn = [np.einsum("ij,ij->i", one, other[rng.permutation(n)]) for _ in range(repeats)]
+    null = np.round(np.concatenate(drawn), 12)
     is_found = np.repeat([1.0, 0.0], [n, len(null)])
     weights = np.repeat([1.0, 1.0 / repeats], [n, len(null)])
     regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
@@ -162,21 +164,32 @@ def _log_ratios(one: Floats, other: Floats, rng: np.random.Generator) -> Vector:
 
 
 def _probabilities(ratios: Vector, v: int) -> tuple[Vector, Vector]:
-    """Return the probability of each row to be matched, and the share of matched rows in each view.
-
-    The shares are found on some of the samples if there are many.
-    """
+    """Return the probability of each row to be matched, and the share of matched rows in each view."""
     n = len(ratios)
-    some = ratios if n <= _BLOCK else ratios[np.random.default_rng(0).choice(n, _BLOCK, replace=False)]
-    posterior = _enumerated if v <= _MOST_ENUMERATED else _mean_field
-    shares = np.full(v, _START)
+    shares = settled_shares(ratios if n <= _BLOCK else ratios[chosen_samples(n)], v)
+    posterior = _posterior(v)
+    return np.concatenate([posterior(ratios[here], shares) for here in _blocks(n)]), shares
+
+
+def chosen_samples(n: int) -> NDArray[np.intp]:
+    """Return the samples from which the shares of matched rows are found: all, or some if there are many."""
+    return np.arange(n) if n <= _BLOCK else np.random.default_rng(0).choice(n, _BLOCK, replace=False)
+
+
+def settled_shares(ratios: Vector, v: int) -> Vector:
+    """Return the share of matched rows in each view, from the samples chosen for that."""
+    posterior, shares = _posterior(v), np.full(v, _START)
     for _ in range(_ROUNDS):
-        found = np.clip(posterior(some, shares).mean(axis=0), 0.05, 0.999)
+        found = np.clip(posterior(ratios, shares).mean(axis=0), 0.05, 0.999)
         settled = np.abs(found - shares).max() < _SETTLED
         shares = found
         if settled:
             break
-    return np.concatenate([posterior(ratios[here], shares) for here in _blocks(n)]), shares
+    return shares
+
+
+def _posterior(v: int) -> Callable[[Vector, Vector], Vector]:
+    return _enumerated if v <= _MOST_ENUMERATED else _mean_field
 
 
 def _blocks(n: int) -> Iterator[slice]:

@@ -8,14 +8,15 @@ be used from several Python threads at once, with which Numba's default threadin
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cache, lru_cache
 from numbers import Integral
 
 import numba
@@ -24,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 
 from ..run.progress import tick
 
-_AIM, _REPORT = 0.1, 0.2  # seconds: how long a range should take, and how often progress is reported
+_AIM = 0.1  # seconds that a range should take
 _FIRST = 128  # the first range of a thread is this part of its share
 
 _n_threads: ContextVar[int | None] = ContextVar("consilience_n_threads", default=None)
@@ -142,27 +143,139 @@ def for_ranges(
         return
     n_threads = min(count(), n_grains)
     ranges = _Ranges(n_items, grain, n_threads)
-    if n_threads == 1:
-        for start, stop in ranges:
-            kernel(start, stop)
-            ranges.took(stop - start)
-            if reported:
-                tick(stop, n_items)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
+    report = (lambda: tick(ranges.n_done, n_items)) if reported else None
+    _with_helpers(lambda done: ranges.work(kernel, done), ranges.stop, n_threads, report)
+
+
+def for_parts(parts: Sequence[Callable[[], tuple[int, Callable[[int, int], object]]]]) -> None:
+    """Call the kernels of several parts on ranges, one part after another, without waiting in between.
+
+    Parts are made while the one before them is worked on. So what is needed for all of them at once may be
+    too large to be there at once, and threads still never wait for each other. Progress is reported.
+
+    Parameters
+    ----------
+    parts : sequence of callable
+        Each returns how many items its part has, and a kernel for them, as in `for_ranges`. Kernels of two
+        parts may run at the same time.
+    """
+    n_threads = count()
+    made = [_Part(make, n_threads) for make in parts]
+
+    def work(done: Callable[[], object] | None) -> None:
+        for number, part in enumerate(made):
+            part.make()
+            if n_threads > 1 and number + 1 < len(made):
+                made[number + 1].make(only_if_free=True)
+            part.work(done)
+
+    def stop() -> None:
+        for part in made:
+            part.stop()
+
+    _with_helpers(work, stop, n_threads, lambda: tick(sum(one.share_done for one in made), len(made)))
+
+
+def _with_helpers(
+    work: Callable[[Callable[[], object] | None], None],
+    stop: Callable[[], None],
+    n_threads: int,
+    report: Callable[[], object] | None,
+) -> None:
+    """Call `work` in this thread and in some helpers at once, until all have ended.
+
+    This thread works, too: so all of it gets done even if no helper is free, and nothing can wait for itself.
+
+    Parameters
+    ----------
+    work : callable
+        Takes what to call after each piece of work, or None.
+    stop : callable
+        Makes all calls of `work` end soon.
+    n_threads : int
+        Threads in all.
+    report : callable or None
+        Called in this thread after each piece of its work, and at the end.
+    """
+
+    def help_out() -> None:
         try:
-            waiting = {pool.submit(ranges.work, kernel) for _ in range(n_threads)}
-            while waiting:
-                ended, waiting = wait(
-                    waiting, timeout=_REPORT if reported else None, return_when=FIRST_EXCEPTION
-                )
-                for one in ended:
-                    one.result()
-                if reported:
-                    tick(ranges.n_done, n_items)
+            work(None)
         except BaseException:
-            ranges.stop()
+            stop()
             raise
+
+    helpers: list[Future[None]] = []
+    try:
+        with suppress(RuntimeError):  # no thread can be begun: then this one does the work
+            for _ in range(n_threads - 1):  # in here, so that Ctrl-C between two of them stops the first, too
+                helpers.append(_helpers(n_threads - 1).submit(help_out))
+        work(report)
+        running = [one for one in helpers if not one.cancel()]
+        for one in running:
+            one.result()
+    except BaseException:
+        stop()
+        wait([one for one in helpers if not one.cancel()])
+        raise
+    if report is not None:
+        report()
+
+
+@cache
+def _helpers(number: int) -> ThreadPoolExecutor:
+    """Return the threads that help out: begun when they are first needed, and then kept for the next time.
+
+    To begin sixteen threads takes milliseconds, as long as many a kernel. Calls that ask for as many share
+    them: one that finds none free does its work alone.
+    """
+    return ThreadPoolExecutor(number, thread_name_prefix="consilience")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.cache_clear)  # a forked process has none of the threads
+
+
+class _Part:
+    """One part of `for_parts`: made by the first thread that comes to it, worked on by all."""
+
+    def __init__(self, make: Callable[[], tuple[int, Callable[[int, int], object]]], n_threads: int) -> None:
+        self._make, self._n_threads = make, n_threads
+        self._making = threading.Lock()
+        self._ranges: _Ranges | None = None
+        self._kernel: Callable[[int, int], object] | None = None
+        self._stopped = False
+
+    def make(self, only_if_free: bool = False) -> None:
+        """Make it, or wait until another thread has; if `only_if_free`, do not wait."""
+        if self._making.acquire(blocking=not only_if_free):
+            try:
+                if self._ranges is None and not self._stopped:
+                    n_items, self._kernel = self._make()
+                    self._ranges = _Ranges(n_items, 1, self._n_threads)
+                    if self._stopped:  # while it was made
+                        self._ranges.stop()
+            finally:
+                self._making.release()
+
+    def work(self, done: Callable[[], object] | None) -> None:
+        """Run the kernel on ranges until none are left; call `done` after each."""
+        ranges, kernel = self._ranges, self._kernel
+        if ranges is not None and kernel is not None:
+            ranges.work(kernel, done)
+        self._kernel = None  # and what it holds: threads that still run it have it
+
+    @property
+    def share_done(self) -> float:
+        """The share of its items that are done."""
+        ranges = self._ranges
+        return 0.0 if ranges is None else ranges.n_done / max(ranges.n_items, 1)
+
+    def stop(self) -> None:
+        """Give no more ranges."""
+        self._stopped = True
+        if self._ranges is not None:
+            self._ranges.stop()
 
 
 class _Ranges:
@@ -184,7 +297,6 @@ class _Ranges:
         self._size = max(grain, first)
         # Not more than this at once: otherwise one thread would end long before another.
         self._longest = n_items if n_threads == 1 else max(grain, -(-n_items // (4 * n_threads)))
-        self._began = time.perf_counter()
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return self
@@ -198,22 +310,14 @@ class _Ranges:
             self._next = min(self.n_items, start + n_grains * self.grain)
             return start, self._next
 
-    def work(self, kernel: Callable[[int, int], object]) -> None:
-        """Run a kernel on one range after another, until there are none left."""
-        try:
-            for start, stop in self:
-                began = time.perf_counter()
-                kernel(start, stop)
-                self._learn(stop - start, time.perf_counter() - began)
-        except BaseException:
-            self.stop()
-            raise
-
-    def took(self, n_items: int) -> None:
-        """Report that a range is done; for a single thread, whose time is the time of its ranges."""
-        now = time.perf_counter()
-        self._learn(n_items, now - self._began)
-        self._began = now
+    def work(self, kernel: Callable[[int, int], object], done: Callable[[], object] | None) -> None:
+        """Run a kernel on one range after another, until there are none left; call `done` after each."""
+        for start, stop in self:
+            began = time.perf_counter()
+            kernel(start, stop)
+            self._learn(stop - start, time.perf_counter() - began)
+            if done is not None:
+                done()
 
     def _learn(self, n_items: int, seconds: float) -> None:
         with self._lock:

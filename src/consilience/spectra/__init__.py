@@ -6,10 +6,11 @@ from .eigenvectors import (
     smallest_eigenvectors,
     smallest_of_plain_laplacian,
 )
-from .laplacian import NormalizedLaplacian, check_graph
+from .laplacian import GraphKernels, NormalizedLaplacian, check_graph
 
 __all__ = [
     "EigensolverError",
+    "GraphKernels",
     "NormalizedLaplacian",
     "check_graph",
     "largest_of_matrix",

@@ -11,6 +11,7 @@ it to the nearest centre after the centres were fitted to the others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,19 +23,41 @@ from scipy.sparse.linalg import LinearOperator
 from ..graphs import check_sparse
 
 FloatArray = npt.NDArray[np.float64]
-Multiply = Callable[[sparse.csr_array, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class GraphKernels:
+    """What an engine does faster than SciPy with the CSR matrix of a graph of many samples.
+
+    Attributes
+    ----------
+    multiply : callable
+        Multiplies it with a block of vectors.
+    find_components : callable
+        Returns the connected component of each sample of a symmetric graph without stored zeros, numbered by
+        first appearance; -1 for samples without edges.
+    is_symmetric : callable
+        Says whether it is symmetric to the last bit, if it has no duplicates.
+    """
+
+    multiply: Callable[[sparse.csr_array, FloatArray], FloatArray]
+    find_components: Callable[[sparse.csr_array], npt.NDArray[np.intp]]
+    is_symmetric: Callable[[sparse.csr_array], bool]
+
 
 # An asymmetry up to this part of the largest weight is taken for rounding and removed by averaging.
 _SYMMETRY_TOLERANCE = 1e-8
 
 
-def check_graph(graph: Any) -> sparse.csr_array:
+def check_graph(graph: Any, kernels: GraphKernels | None = None) -> sparse.csr_array:
     """Return a checked float64 CSR copy of a graph; the input is never changed.
 
     Parameters
     ----------
     graph : sparse array or matrix, or array-like of shape (n, n)
         Edge weights: finite, non-negative, symmetric up to rounding. Stored zeros are not edges.
+    kernels : GraphKernels, default=None
+        The engine's own functions for many samples; None: SciPy's.
 
     Returns
     -------
@@ -69,6 +92,8 @@ def check_graph(graph: Any) -> sparse.csr_array:
             f"The weights of the graph must not be negative, but the least is {result.data.min():g}."
         )
     result.eliminate_zeros()
+    if kernels is not None and kernels.is_symmetric(result):
+        return result
     return _symmetric(result)
 
 
@@ -99,8 +124,8 @@ class NormalizedLaplacian(LinearOperator):
     ----------
     graph : sparse array or matrix, or array-like of shape (n, n)
         Symmetric graph with non-negative weights (see `check_graph`).
-    multiply : callable, default=None
-        Multiplies a sparse matrix with a block of vectors; None: SciPy does.
+    kernels : GraphKernels, default=None
+        The engine's own functions for many samples; None: SciPy's.
 
     Attributes
     ----------
@@ -126,21 +151,22 @@ class NormalizedLaplacian(LinearOperator):
     array([ 0,  0, -1])
     """
 
-    def __init__(self, graph: Any, multiply: Multiply | None = None) -> None:
-        graph = check_graph(graph)
+    def __init__(self, graph: Any, kernels: GraphKernels | None = None) -> None:
+        graph = check_graph(graph, kernels)
         # L_sym does not depend on the unit of the weights; a power of two keeps sums finite without rounding.
         exponent = int(np.frexp(graph.data.max(initial=0.0))[1])
         graph.data = np.ldexp(graph.data, -exponent)
         graph.eliminate_zeros()
         degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
         super().__init__(dtype=np.dtype(np.float64), shape=graph.shape)
-        self._multiply = multiply
+        self._kernels = kernels
         self.isolated = degrees == 0
         with np.errstate(over="ignore"):
             self.degrees = np.ldexp(degrees, exponent)
         self._root = np.sqrt(degrees)
         inverse = np.divide(1.0, self._root, out=np.zeros_like(degrees), where=~self.isolated)
-        self.components = self._find_components(graph)
+        find = self._find_components if kernels is None else kernels.find_components
+        self.components = find(graph)
         # One factor, then the other: their product alone may overflow for tiny weights.
         values = graph.data
         values *= np.repeat(inverse, np.diff(graph.indptr))
@@ -159,8 +185,8 @@ class NormalizedLaplacian(LinearOperator):
         return components
 
     def _matmat(self, X: FloatArray) -> FloatArray:
-        if self._multiply is not None:
-            image = self._multiply(self.adjacency, np.ascontiguousarray(X, dtype=np.float64))
+        if self._kernels is not None:
+            image = self._kernels.multiply(self.adjacency, np.ascontiguousarray(X, dtype=np.float64))
             np.subtract(X, image, out=image)
             image[self.isolated] = 0.0
             return image

@@ -46,7 +46,7 @@ from .points.function import FunctionPoints
 from .points.gower import GowerPoints, NanEuclideanPoints
 from .points.graphs import GraphPoints
 from .points.matrices import MetricPoints, PairPoints
-from .spectrum.block_product import BlockProduct
+from .spectrum import whole_graph
 from .spectrum.filtered_iteration import FilteredIteration
 
 MANY_ENTRIES = 1 << 22  # of a view: up to these NumPy's own functions are used, which make whole copies
@@ -149,12 +149,7 @@ class NumbaEngine(HostEngine):
 
     def leading_vectors(self, graph: Any, n_vectors: int, tol: float | None, seed: int) -> Spectrum:
         return embedding.leading_vectors(
-            graph,
-            n_vectors,
-            tol,
-            seed,
-            multiply=lambda matrix, block: BlockProduct(matrix)(block),
-            start_block=FilteredIteration,
+            graph, n_vectors, tol, seed, kernels=whole_graph.KERNELS, start_block=FilteredIteration
         )
 
     def kmeans(self, vectors: Any, n_clusters: int, **settings: Any) -> Clusters:

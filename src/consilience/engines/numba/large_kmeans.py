@@ -69,10 +69,19 @@ def kmeans_of_many(
     leverage = np.einsum("ij,ij->i", vectors, vectors)
     rows = _in_single_precision(vectors, unit)
     drawn, weights = _sample(leverage, max(_SAMPLE, _PER_CLUSTER * n_clusters), state)
-    model = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, tol=0.0, random_state=state)
     # In double precision: scikit-learn is slow to find first centres in single precision.
-    model.fit(rows[drawn].astype(np.float64), sample_weight=weights)
-    return lloyd(rows, model.cluster_centers_, min(max_iter, _ROUNDS))
+    some = rows[drawn].astype(np.float64)
+    seeds = state.randint(np.iinfo(np.int32).max, size=n_init).tolist()
+    models = [KMeans(n_clusters, n_init=1, max_iter=max_iter, tol=0.0, random_state=seed) for seed in seeds]
+
+    def restart(first: int, last: int) -> None:
+        with threads.libraries_on_one_thread():
+            for model in models[first:last]:
+                model.fit(some, sample_weight=weights)
+
+    threads.for_ranges(restart, n_init)
+    best = min(models, key=lambda model: model.inertia_)  # the first of equal ones
+    return lloyd(rows, best.cluster_centers_, min(max_iter, _ROUNDS))
 
 
 def _in_single_precision(vectors: npt.NDArray[np.floating], unit: bool) -> Rows:

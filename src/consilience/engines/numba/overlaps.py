@@ -67,12 +67,16 @@ def _count_shared(lists: Index) -> Matrix:
 
 def _edge_pairs(neighbors: Index, member: Mask) -> Vector:
     """Count ordered pairs of edges between members, by the samples that they share; see `Overlaps.pairs`."""
-    n = len(neighbors)
-    inside = (neighbors != np.arange(n)[:, None]) & member[:, None] & member[neighbors]
-    out_degree = inside.sum(axis=1).astype(np.float64)
-    in_degree = np.bincount(neighbors[inside], minlength=n).astype(np.float64)
-    mutual = np.empty(n, dtype=np.int64)
-    threads.for_ranges(lambda a, b: count_mutual(neighbors, member, a, b, mutual), n, grain=_GRAIN)
+    n, k = neighbors.shape
+    out_degree, mutual = np.empty(n), np.empty(n, dtype=np.int64)
+    threads.for_ranges(
+        lambda a, b: count_mutual(neighbors, member, a, b, out_degree, mutual), n, grain=_GRAIN
+    )
+    if member.all():  # without an array that says which edges count: a sample's own number is no edge
+        in_degree = np.bincount(neighbors.ravel(), minlength=n) - (k - out_degree)
+    else:
+        inside = (neighbors != np.arange(n)[:, None]) & member[:, None] & member[neighbors]
+        in_degree = np.bincount(neighbors[inside], minlength=n).astype(np.float64)
     edges, back = out_degree.sum(), float(mutual.sum())
     same_start = (out_degree**2).sum() - edges
     same_end = (in_degree**2).sum() - edges
@@ -218,14 +222,18 @@ def sum_shared(lists, seen, votes, expected, first, last, found, foreseen):
 
 
 @_njit
-def count_mutual(neighbors, member, first, last, mutual):
-    """Count, for each sample in [first, last), its neighbours that name it too; among members only."""
+def count_mutual(neighbors, member, first, last, out_degree, mutual):
+    """Count, for each sample in [first, last), its neighbours, and those of them that name it too.
+
+    Among members only.
+    """
     for s in range(first, last):
-        mutual[s] = 0
+        out_degree[s], mutual[s] = 0, 0
         if not member[s]:
             continue
         for t in neighbors[s]:
             if t != s and member[t]:
+                out_degree[s] += 1
                 for back in neighbors[t]:
                     if back == s:
                         mutual[s] += 1

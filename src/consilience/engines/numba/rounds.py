@@ -33,6 +33,7 @@ from .round_kernels import BLOCK, dca_blocks, exact_blocks
 
 EdgeArray = NDArray[np.floating[Any]]
 
+_SUMMED = 1 << 14  # edges whose views are added up at once
 _GRAIN = 512  # blocks: below this many, starting a thread costs more than it saves
 
 
@@ -77,8 +78,15 @@ def _total(view_weights: Vector, judged: NDArray[Any], dtype: np.dtype[Any]) -> 
     if dtype == np.float64:
         return np.asarray(view_weights @ judged)
     total = np.zeros(judged.shape[1], dtype=dtype)
-    for weight, row in zip(view_weights, judged, strict=True):
-        total += dtype.type(weight) * row  # a product of vectors would make a copy in double precision
+
+    def add(first: int, last: int) -> None:
+        for begin in range(first, last, _SUMMED):  # in blocks that stay in the cache
+            here = slice(begin, min(begin + _SUMMED, last))
+            for weight, row in zip(view_weights, judged, strict=True):
+                # A product of vectors would make a copy in double precision.
+                total[here] += dtype.type(weight) * row[here]
+
+    threads.for_ranges(add, len(total), grain=_SUMMED)
     return total
 
 

@@ -1,6 +1,7 @@
 """The parts of the approximate search, each compared with a plain twin."""
 
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numba as nb
@@ -13,6 +14,7 @@ from consilience.engines.numba.points.features import DensePoints, SparsePoints
 from consilience.engines.numba.search import byte_products, copies, copy_kernels, region_kernels
 from consilience.engines.numba.search.copies import Copies
 from consilience.engines.numba.search.exact import Lists, middle_and_reach, shifted_rows32
+from consilience.engines.numba.search.locks import unlocked
 from consilience.engines.numba.search.region_rows import (
     ByteRows,
     Centers,
@@ -120,25 +122,107 @@ def test_pairs_go_into_the_lists_of_both_ends_in_any_order(seed):
                     candidates[j].add((pairs[i, j], i))
     for order in (range(12), rng.permutation(12)):
         distance, index = lists_of([[] for _ in range(n)], width)
+        locks = unlocked()
         for queries, first, last in (tiles[t] for t in order):
-            found = np.empty((len(queries) * (last - first), 2), dtype=np.int32)
-            values = np.empty(len(found), dtype=np.float32)
-            products = np.ascontiguousarray(x[queries] @ x[first:last].T)
-            count = region_kernels.near_pairs(products, queries, first, squares, distance, found, values)
-            region_kernels.insert_pairs(found, values, count, distance, index)
+            offered(x[queries] @ x[first:last].T, queries, first, squares, locks, distance, index)
         for one, true in zip((distance, index), lists_of(candidates, width), strict=True):
             np.testing.assert_array_equal(one, true)
+        assert not locks.any()  # none is left locked
+
+
+def offered(products, queries, first, squares, locks, distance, index, aside=()):
+    """Offer the pairs of a tile; return those put aside."""
+    room = products.size + region_kernels.ASIDE
+    found, values = np.empty((room, 2), dtype=np.int32), np.empty(room, dtype=np.float32)
+    for place, (i, j, value) in enumerate(aside):
+        found[place], values[place] = (i, j), value
+    left = region_kernels.offer_pairs(
+        np.ascontiguousarray(products),
+        queries,
+        first,
+        squares,
+        locks,
+        distance,
+        index,
+        found,
+        values,
+        len(aside),
+    )
+    return [(*map(int, pair), float(value)) for pair, value in zip(found[:left], values[:left], strict=True)]
+
+
+def inserted(pairs, values, locks, distance, index):
+    pairs, values = np.array(pairs, dtype=np.int32), np.array(values, dtype=np.float32)
+    left = region_kernels.insert_pairs(pairs, values, len(values), locks, distance, index)
+    return pairs[:left].tolist()
 
 
 def test_a_pair_that_comes_again_with_another_rounding_is_there_once_with_the_smaller_value():
     distance, index = np.array([[1, 2, 3]], dtype=np.float32), np.array([[7, 8, 9]], dtype=np.int32)
     distance, index = np.repeat(distance, 10, axis=0), np.repeat(index, 10, axis=0)
     for value, expected in ((2.5, [1, 2, 3]), (1.5, [1, 1.5, 3]), (0.5, [0.5, 1, 3])):
-        region_kernels.insert_pairs(
-            np.array([[0, 8]], dtype=np.int32), np.array([value], dtype=np.float32), 1, distance, index
-        )
+        assert inserted([[0, 8]], [value], unlocked(), distance, index) == []
         assert distance[0].tolist() == expected
         assert sorted(index[0].tolist()) == [7, 8, 9]
+
+
+@pytest.mark.parametrize("locked", [0, 1])
+def test_pairs_of_which_a_list_is_locked_are_put_aside(locked):
+    distance, index = lists_of([[] for _ in range(5)], 2)
+    locks = unlocked()
+    locks[16 * locked] = 1  # another thread changes list 0, or list 1
+    assert inserted([[0, 1], [2, 3], [4, 4]], [1.0, 2.0, 0.0], locks, distance, index) == [[0, 1]]
+    assert index[1 - locked].tolist() in ([-1, -1], [locked, -1])  # at most one of both ends is done
+    assert index[locked].tolist() == [-1, -1] and index[2, 0] == 3 and index[3, 0] == 2
+    locks[16 * locked] = 0
+    assert inserted([[0, 1]], [1.0], locks, distance, index) == []
+    assert index[:2].tolist() == [[1, -1], [0, -1]] and distance[:2, 0].tolist() == [1, 1]
+
+
+def test_pairs_too_far_for_a_list_do_not_wait_for_it():
+    distance, index = lists_of([[(1.0, 3), (2.0, 4)]] * 5, 2)
+    locks = unlocked()
+    locks[:] = 1
+    assert inserted([[0, 1]], [5.0], locks, distance, index) == []
+
+
+def test_pairs_put_aside_are_offered_with_the_next_tile():
+    x = whole(np.random.default_rng(0), 30, 3)
+    squares, (distance, index) = (x**2).sum(axis=1), lists_of([[] for _ in range(30)], 4)
+    locks, queries = unlocked(), np.arange(4, dtype=np.int32)
+    locks[16 * 12] = 1
+    left = offered(x[:4] @ x[10:14].T, queries, 10, squares, locks, distance, index)
+    assert sorted(pair[:2] for pair in left) == [(i, 12) for i in range(4)]
+    locks[:] = 0
+    assert offered(x[:4] @ x[20:22].T, queries, 20, squares, locks, distance, index, left) == []
+    assert set(index[12]) == {0, 1, 2, 3}
+
+
+def test_threads_that_change_the_same_list_lose_nothing():
+    """Four threads put pairs of falling values into one list, so that each pair changes it.
+
+    Without locks this goes wrong about every third time: so it is done ten times.
+    """
+    n, width, m = 100_000, 64, 500
+    places = np.arange(n)
+    for _ in range(10):
+        distance = np.full((4 * m + 1, width), np.inf, dtype=np.float32)
+        index = np.full((4 * m + 1, width), -1, dtype=np.int32)
+        distance[1:] = -1.0  # the lists of the partners are full
+        locks = unlocked()
+
+        def work(thread, locks=locks, distance=distance, index=index):
+            pairs = np.stack([np.zeros(n, int), 1 + thread + 4 * (places % m)], axis=1).astype(np.int32)
+            values = (4.0 * (n - places) + thread).astype(np.float32)
+            left = n
+            while left:
+                left = region_kernels.insert_pairs(pairs, values, left, locks, distance, index)
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+        assert distance[0].tolist() == [4.0 + i for i in range(width)]
+        assert len(set(index[0].tolist())) == width
+        assert not locks.any()
 
 
 def sparse_rows(rng, n=40, d=25):

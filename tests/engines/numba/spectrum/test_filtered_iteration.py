@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from consilience.engines import threads
 from consilience.engines.numba.spectrum import filtered_iteration as module
 from consilience.engines.numba.spectrum import reordering
-from consilience.engines.numba.spectrum.block_product import BlockProduct
 from consilience.engines.numba.spectrum.filtered_iteration import FilteredIteration
+from consilience.engines.numba.spectrum.whole_graph import KERNELS
 from consilience.spectra import EigensolverError, NormalizedLaplacian, eigenvectors, smallest_eigenvectors
 
 pytestmark = pytest.mark.long
@@ -198,9 +198,7 @@ def test_it_can_be_stopped_and_taken_up_again():
 
 @pytest.fixture(scope="module")
 def large():
-    return NormalizedLaplacian(
-        planted(24_000, 12, 7, 0.05), multiply=lambda matrix, block: BlockProduct(matrix)(block)
-    )
+    return NormalizedLaplacian(planted(24_000, 12, 7, 0.05), KERNELS)
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,14 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from .byte_products import GROUP, PANEL, multiply_panels
 from .exact_kernels import insert, place_of, sparse_squared_difference, squared_difference
 from .lanes import LANES, bits_near, bits_within, lowest_bit
+from .locks import lock_of, locked, unlock
 
 _njit = nb.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract", "nnan"})
 _FAR = 2.0 - 1e-12  # squared difference of unit vectors with nothing in common, or more, up to rounding
+ASIDE = 4096  # pairs that wait for a list at most, of one thread
 _TRIES = 8  # times k: samples that are tried in the place of those with nothing in common
 
 
@@ -142,19 +145,62 @@ def improve_lists(products, samples, first, squares, distance, index):
 
 
 @_njit
-def near_pairs(products, queries, first, squares, distance, found, values):
-    """List the pairs of a tile that are near enough for the list of one of the two; return their number.
+def offer_pairs(products, queries, first, squares, locks, distance, index, found, values, aside):
+    """Put the pairs of a tile that are near enough for it into the lists of both ends.
 
-    Equally far ones are not left out: otherwise the order would decide. Row r of `products` belongs to the
-    sample ``queries[r]``, column c to the sample ``first + c``; `distance` has the present lists, ascending.
-    Another thread may improve them at the same time: then some pairs are listed without need.
+    Row r of `products` belongs to the sample ``queries[r]``, column c to the sample ``first + c``; `distance`
+    and `index` have the present lists, ascending. Other threads may improve them at the same time: so pairs
+    are found by limits that may be too wide by now, and compared again when their list is locked.
+
+    `found` and `values` have room for all pairs of a tile and `ASIDE` more. They begin with pairs of earlier
+    tiles that were put `aside`, because a list of theirs was locked. Return how many are put aside now.
+    """
+    count = _near_pairs(products, queries, first, squares, distance, found, values, aside)
+    count = insert_pairs(found, values, count, locks, distance, index)
+    while count > ASIDE:
+        count = insert_pairs(found, values, count, locks, distance, index)
+    return count
+
+
+@_njit
+def insert_pairs(found, values, count, locks, distance, index):
+    """Put pairs into the lists of both ends; return how many are left, because a list of theirs is locked."""
+    last, left = distance.shape[1] - 1, 0
+    for p in range(count):
+        i, j, d = found[p, 0], found[p, 1], values[p]
+        # A limit only ever falls: what exceeds it now will never be in the list.
+        done = i == j or (
+            (d > distance[i, last] or _inserted(locks, distance, index, i, j, d))
+            and (d > distance[j, last] or _inserted(locks, distance, index, j, i, d))
+        )
+        if not done:
+            found[left, 0], found[left, 1], values[left] = i, j, d
+            left += 1
+    return left
+
+
+@nb.njit(inline="always")
+def _inserted(locks, distance, index, i, j, d):
+    """Put (d, j) into list i, unless that is locked."""
+    lock = lock_of(locks, i)
+    free = locked(lock)
+    if free:
+        _improve(distance[i], index[i], d, j)
+        unlock(lock)
+    return free
+
+
+@nb.njit(inline="always")
+def _near_pairs(products, queries, first, squares, distance, found, values, count):
+    """List, after `count` others, the pairs of a tile that are near enough for the list of one of the two.
+
+    Return the new number. Equally far ones are not left out: otherwise the order would decide.
     """
     n_columns, last = products.shape[1], distance.shape[1] - 1
     limits, own = np.empty(n_columns, np.float32), squares[first : first + n_columns]
     for c in range(n_columns):
         limits[c] = distance[first + c, last]
-    count = 0
-    for r in range(len(products)):
+    for r in range(len(queries)):
         q, product = queries[r], products[r]
         square, limit = squares[q], distance[q, last]
         for begin in range(0, n_columns, LANES):
@@ -166,6 +212,50 @@ def near_pairs(products, queries, first, squares, distance, found, values):
                 values[count] = square + own[c] - (product[c] + product[c])
                 count += 1
     return count
+
+
+@_njit
+def search_byte_tiles(tiles, first, last, queries, bounds, rows, starts, panels, squares, locks, lists):
+    """Measure the tiles [first, last) of rows rounded to bytes, and improve the lists of both ends.
+
+    Return pairs that are left, because a list of theirs was locked, and their values.
+
+    Parameters
+    ----------
+    tiles : ndarray of shape (number of tiles, 3)
+        A region, and which of `queries` search it: first, and the one after the last.
+    queries : ndarray of int32
+        Samples.
+    bounds : ndarray of shape (number of regions, 2)
+        The samples of each region, with those next to them that fill up its panels.
+    rows, starts, panels, squares : ndarray
+        See `quantize_rows`.
+    locks : ndarray of int32
+        See `locks`.
+    lists : tuple of ndarray of shape (n, k)
+        Distances and members of the lists.
+    """
+    distance, index = lists
+    most_rows, most_pairs = 0, 0
+    for t in range(first, last):
+        room = -(-(tiles[t, 2] - tiles[t, 1]) // GROUP) * GROUP
+        most_rows = max(most_rows, room)
+        most_pairs = max(most_pairs, room * (bounds[tiles[t, 0], 1] - bounds[tiles[t, 0], 0]))
+    room = most_pairs + ASIDE
+    found, values, aside = np.empty((room, 2), np.int32), np.empty(room, np.float32), 0
+    scratch = np.empty(most_pairs, np.float32)
+    some, some_starts = np.zeros((most_rows, rows.shape[1]), np.int8), np.zeros(most_rows, np.int32)
+    for t in range(first, last):
+        here = queries[tiles[t, 1] : tiles[t, 2]]
+        begin, end = bounds[tiles[t, 0], 0], bounds[tiles[t, 0], 1]
+        room = -(-len(here) // GROUP) * GROUP
+        for r in range(len(here)):
+            some[r] = rows[here[r]]
+            some_starts[r] = starts[here[r]]
+        products = scratch[: room * (end - begin)].reshape(room, end - begin)
+        multiply_panels(some[:room], some_starts[:room], panels, begin // PANEL, end // PANEL, products)
+        aside = offer_pairs(products, here, begin, squares, locks, distance, index, found, values, aside)
+    return found[:aside].copy(), values[:aside].copy()
 
 
 @nb.njit(inline="always")
@@ -186,16 +276,6 @@ def _near(products, squares, limits, begin, square, limit):
         if d <= limit or d <= limits[c]:
             bits |= nb.uint32(1) << nb.uint32(c - begin)
     return bits
-
-
-@_njit
-def insert_pairs(found, values, count, distance, index):
-    """Put each of some pairs into the lists of both its ends."""
-    for p in range(count):
-        i, j = found[p, 0], found[p, 1]
-        if i != j:
-            _improve(distance[i], index[i], values[p], j)
-            _improve(distance[j], index[j], values[p], i)
 
 
 @_njit
@@ -232,6 +312,44 @@ def round_rows(x, step, rows, starts):
             rows[i, f] = value
             total += value
         starts[i] = -128 * total
+
+
+@_njit
+def choose_byte_regions(
+    x, step, first, last, at_once, centers, squares, own_squares, weight, reach, fewest, counts
+):
+    """List the regions to search for the rows [first, last), as `choose_regions` does, by products of bytes.
+
+    `centers` are the centres as panels, which count in multiples of `step`; `at_once` rows are multiplied.
+    """
+    n_centers, factor, place = len(squares), step * step, 0
+    room = -(-at_once // GROUP) * GROUP
+    rows, starts = np.zeros((room, 4 * centers.shape[1]), np.int8), np.zeros(room, np.int32)
+    found = np.empty((room, PANEL * len(centers)), np.float32)
+    products = np.empty((at_once, n_centers), np.float32)
+    chosen = np.empty(2 * at_once * n_centers, np.int32)
+    for begin in range(first, last, at_once):
+        end = min(begin + at_once, last)
+        round_rows(x[begin:end], step, rows, starts)
+        multiply_panels(rows, starts, centers, 0, len(centers), found)
+        for r in range(end - begin):
+            for c in range(n_centers):
+                products[r, c] = found[r, c] * factor
+        if len(chosen) < place + at_once * n_centers:
+            more = np.empty(2 * len(chosen), np.int32)
+            more[:place] = chosen[:place]
+            chosen = more
+        place += choose_regions(
+            products[: end - begin],
+            squares,
+            own_squares[begin:end],
+            weight,
+            reach,
+            fewest,
+            counts[begin:end],
+            chosen[place:],
+        )
+    return chosen[:place].copy()
 
 
 @_njit

@@ -86,6 +86,11 @@ class ByteCenters:
         self._rows = ByteRows(np.ascontiguousarray(columns.T), every, step)
         self._step = np.float32(step)
 
+    @property
+    def panels(self) -> NDArray[np.uint8]:
+        """The centres as `byte_products.multiply_panels` takes them."""
+        return self._rows.panels
+
     def products(self, x: Float32s, out: Float32s) -> Float32s:
         """Return the products of rows with the centres."""
         rows = np.zeros((room_for(len(x)), self._rows.n_bytes), dtype=np.int8)
@@ -206,11 +211,11 @@ class ByteRows:
     def __init__(self, x: Float32s, order: Index, step: float) -> None:
         n, depth = len(order), -(-x.shape[1] // 4)
         n_panels = -(-n // self.panel)
-        self._rows = np.zeros((n, 4 * depth), dtype=np.int8)
-        self._starts = np.empty(n, dtype=np.int32)
-        self._panels = byte_products.aligned_zeros((n_panels, depth, self.panel, 4))
+        self.rows = np.zeros((n, 4 * depth), dtype=np.int8)
+        self.starts = np.empty(n, dtype=np.int32)
+        self.panels = byte_products.aligned_zeros((n_panels, depth, self.panel, 4))
         self.squares: Float32s = np.full(n_panels * self.panel, np.inf, dtype=np.float32)
-        parts = self._rows, self._starts, self._panels, self.squares
+        parts = self.rows, self.starts, self.panels, self.squares
         threads.for_ranges(
             lambda a, b: region_kernels.quantize_rows(x, order, np.float32(step), a, b, *parts), n, grain=1024
         )
@@ -218,23 +223,21 @@ class ByteRows:
     def products(self, queries: Index, start: int, stop: int, out: Float32s) -> Float32s:
         """Return the products of the rows `queries` with those from start to stop."""
         m, room = len(queries), room_for(len(queries))
-        rows = np.empty((room, self._rows.shape[1]), dtype=np.int8)
+        rows = np.empty((room, self.rows.shape[1]), dtype=np.int8)
         starts = np.empty(room, dtype=np.int32)
-        np.take(self._rows, queries, axis=0, out=rows[:m], mode="clip")
-        np.take(self._starts, queries, out=starts[:m], mode="clip")
+        np.take(self.rows, queries, axis=0, out=rows[:m], mode="clip")
+        np.take(self.starts, queries, out=starts[:m], mode="clip")
         self.multiply(rows, starts, start, stop, out)
         return out[:m]
 
     @property
     def n_bytes(self) -> int:
         """Bytes of a row."""
-        return int(self._rows.shape[1])
+        return int(self.rows.shape[1])
 
     def multiply(self, rows: Bytes, starts: Index, start: int, stop: int, out: Float32s) -> None:
         """Multiply other rows of bytes with those from start to stop."""
-        byte_products.multiply_panels(
-            rows, starts, self._panels, start // self.panel, stop // self.panel, out
-        )
+        byte_products.multiply_panels(rows, starts, self.panels, start // self.panel, stop // self.panel, out)
 
 
 def room_for(n_rows: int) -> int:

@@ -9,23 +9,26 @@ The number of regions to search is not a setting but follows from the recall tha
 a few samples are found exactly first, and then the least effort that would find that share of them. So the
 cost of a search is known before it begins, and whether it is cheaper than the exact one.
 
-Nothing depends on the number of threads: lists keep the k smallest of all candidates, in any order.
+Threads work on tiles, the pairs of a region with some of the samples that search it, and never wait for each
+other: a list is locked for as long as a pair is put into it, and the tiles of the next samples are made while
+those of the last ones are measured. Nothing depends on the number of threads: lists keep the k smallest of
+all candidates, in any order.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....run.progress import tick
 from ... import threads
 from ...points.protocol import Index
 from . import region_kernels
-from .region_rows import Arranged, Centers, DenseRows32, Float32s, Rows, room_for
+from .locks import unlocked
+from .region_rows import Arranged, ByteRows, Centers, DenseRows32, Float32s, Rows, room_for
 
 FEWEST = 4  # regions that every sample searches
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # how much the distance of the nearest centre may count in the reach
@@ -103,10 +106,14 @@ class Regions:
 
     def distances(self, rows: Rows) -> Float32s:
         """Return the squared distances of all of a few rows to all centres."""
-        out = np.empty((len(rows), len(self)), dtype=np.float32)
-        with threads.libraries_on_one_thread():
-            rows.center_products(0, len(rows), self.centers, out)
-        return rows.squares[:, None] + self.squares - 2 * out
+        found = np.empty((len(rows), len(self)), dtype=np.float32)
+
+        def measure(start: int, stop: int) -> None:
+            out = rows.center_products(start, stop, self.centers, found[start:stop])
+            found[start:stop] = rows.squares[start:stop, None] + self.squares - 2 * out
+
+        _for_blocks(measure, len(rows), _rows_at_once(len(self)))
+        return found
 
     def least_effort(self, rows: Rows, queries: Index, nearest: Index, recall: float) -> Effort:
         """Return the least effort by which the true neighbours (m, k) of some samples would be found."""
@@ -115,14 +122,14 @@ class Regions:
         home, end_home = of_query.argmin(axis=1), of_end.argmin(axis=1)
         place = inverse.reshape(nearest.shape)
         row = np.arange(len(queries))[:, None]
+        least, end_least, from_end = of_query.min(axis=1), of_end.min(axis=1), of_end[place, home[:, None]]
         efforts = []
-        for weight in WEIGHTS:
-            ahead = of_query - np.float32(weight) * of_query.min(axis=1, keepdims=True)
-            back = of_end - np.float32(weight) * of_end.min(axis=1, keepdims=True)
-            needed = np.minimum(ahead[row, end_home[place]], back[place, home[:, None]])
+        for weight in map(np.float32, WEIGHTS):
+            ahead = of_query - weight * least[:, None]
+            needed = np.minimum(ahead[row, end_home[place]], from_end - weight * end_least[place])
             reach = float(np.quantile(needed, recall, method="higher"))
             pairs = float(((ahead <= reach) @ self.sizes).mean())
-            efforts.append(Effort(weight, reach, float((needed <= reach).mean()), pairs))
+            efforts.append(Effort(float(weight), reach, float((needed <= reach).mean()), pairs))
         return min(efforts, key=lambda effort: effort.pairs)
 
 
@@ -195,22 +202,31 @@ class _Chosen:
         counts = np.empty(n, dtype=np.int64)
         parts: dict[int, NDArray[np.int32]] = {}
 
-        def choose(start: int, stop: int) -> None:
-            out = np.empty((stop - start, m), dtype=np.float32)
-            chosen = np.empty((stop - start) * m, dtype=np.int32)
-            written = region_kernels.choose_regions(
-                rows.center_products(start, stop, regions.centers, out),
-                regions.squares,
-                rows.squares[start:stop],
-                np.float32(effort.weight),
-                np.float32(effort.reach),
-                min(FEWEST, m),
-                counts[start:stop],
-                chosen,
-            )
-            parts[start] = chosen[:written].copy()
+        weight, reach = np.float32(effort.weight), np.float32(effort.reach)
+        fewest, at_once = min(FEWEST, m), _rows_at_once(m)
+        if isinstance(rows, DenseRows32) and rows.step is not None:
+            step, panels = np.float32(rows.step), regions.centers.as_bytes(rows.step).panels
 
-        _for_blocks(choose, n, _rows_at_once(m))
+            def choose(start: int, stop: int) -> None:
+                parts[start] = region_kernels.choose_byte_regions(
+                    *(rows.x, step, start, stop, at_once, panels, regions.squares, rows.squares),
+                    *(weight, reach, fewest, counts),
+                )
+
+            threads.for_ranges(choose, n, grain=at_once)
+        else:
+
+            def choose(start: int, stop: int) -> None:
+                out = np.empty((stop - start, m), dtype=np.float32)
+                chosen = np.empty((stop - start) * m, dtype=np.int32)
+                written = region_kernels.choose_regions(
+                    rows.center_products(start, stop, regions.centers, out),
+                    *(regions.squares, rows.squares[start:stop], weight, reach, fewest),
+                    *(counts[start:stop], chosen),
+                )
+                parts[start] = chosen[:written].copy()
+
+            _for_blocks(choose, n, at_once)
         starts = np.concatenate([[0], np.cumsum(counts)])
         return cls(starts, np.concatenate([parts[start] for start in sorted(parts)]))
 
@@ -232,9 +248,9 @@ def search_regions(rows: Rows, k: int, regions: Regions, effort: Effort) -> tupl
     search = _Search(arranged, bounds, lists, distance)
     with threads.libraries_on_one_thread():
         threads.for_ranges(search.begin, len(regions))
-        for start in range(0, n, _GROUP):
-            search.look(start, order[start : start + _GROUP], chosen)
-            tick(start + _GROUP, n)
+        groups = [(start, order[start : start + _GROUP]) for start in range(0, n, _GROUP)]
+        threads.for_parts([partial(search.tiles, start, some, chosen) for start, some in groups])
+    search.end()
     _fill_up(lists[:n], k, rows, order)
     return order, lists[:n]
 
@@ -257,7 +273,8 @@ class _Search:
         self._first = bounds[:-1] // rows.panel * rows.panel
         self._last = np.minimum(-(-bounds[1:] // rows.panel) * rows.panel, len(rows.squares))
         self._sizes = np.where(np.diff(bounds) > 0, self._last - self._first, 0)
-        self._lock = threading.Lock()
+        self._locks = unlocked()
+        self._left: list[tuple[NDArray[np.int32], Float32s]] = []  # pairs of which a list was locked
 
     def begin(self, first: int, last: int) -> None:
         """Begin the lists of the samples of some regions with each other."""
@@ -276,35 +293,56 @@ class _Search:
                     self.lists[some[0] : some[-1] + 1],
                 )
 
-    def look(self, start: int, samples: Index, chosen: _Chosen) -> None:
-        """Search, for the samples at the places from `start` on, the regions that they have chosen."""
+    def tiles(self, start: int, samples: Index, chosen: _Chosen) -> tuple[int, Callable[[int, int], None]]:
+        """Divide the search, for the samples at the places from `start` on, of the regions they have chosen.
+
+        Return the number of tiles, and what measures the tiles from first to last.
+        """
         ends = np.empty(len(self._sizes), dtype=np.int64)
         total = int((chosen.starts[samples + 1] - chosen.starts[samples] - 1).sum())
-        grouped = np.empty(total, dtype=np.int32)
-        region_kernels.group_by_region(samples, chosen.starts, chosen.regions, 1, ends, grouped)
-        grouped += np.int32(start)
-        tiles = list(self._tiles(np.concatenate([[0], ends])))
+        queries = np.empty(total, dtype=np.int32)
+        region_kernels.group_by_region(samples, chosen.starts, chosen.regions, 1, ends, queries)
+        queries += np.int32(start)
+        tiles = self._divided(np.concatenate([[0], ends]))
+        return len(tiles), partial(self._measure, tiles, queries)
 
-        def measure(first: int, last: int) -> None:
-            largest = max(room_for(b - a) * int(self._sizes[region]) for region, a, b in tiles[first:last])
-            found, values = np.empty((largest, 2), dtype=np.int32), np.empty(largest, dtype=np.float32)
-            scratch = np.empty(largest, dtype=np.float32)
-            for region, a, b in tiles[first:last]:
-                queries, column = grouped[a:b], self._first[region]
-                count = region_kernels.near_pairs(
-                    self._products(queries, region, scratch),
-                    queries,
-                    column,
-                    self.rows.squares,
-                    self.distance,
-                    found,
-                    values,
-                )
-                with self._lock:
-                    region_kernels.insert_pairs(found, values, count, self.distance, self.lists)
+    def end(self) -> None:
+        """Put the pairs that are left into their lists, which nobody locks any more."""
+        for pairs, values in self._left:
+            region_kernels.insert_pairs(pairs, values, len(values), self._locks, self.distance, self.lists)
 
-        if tiles:
-            threads.for_ranges(measure, len(tiles))
+    def _divided(self, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return tiles: a region, and which of the samples that search it: first, and one after the last."""
+        counts = np.where(self._sizes > 0, np.diff(starts), 0)
+        steps = np.maximum(16, _TILE // np.maximum(self._sizes, 1))
+        n_tiles = -(-counts // steps)
+        region = np.repeat(np.arange(len(counts)), n_tiles)
+        number = np.arange(len(region)) - np.repeat(np.cumsum(n_tiles) - n_tiles, n_tiles)
+        first = starts[region] + number * steps[region]
+        return np.stack([region, first, np.minimum(first + steps[region], starts[region + 1])], axis=1)
+
+    def _measure(self, tiles: NDArray[np.int64], queries: Index, first: int, last: int) -> None:
+        """Measure all pairs of some tiles, and improve the lists of both ends."""
+        if isinstance(self.rows, ByteRows):  # without a word of Python between two tiles
+            bounds, lists = np.stack([self._first, self._last], axis=1), (self.distance, self.lists)
+            parts = self.rows.rows, self.rows.starts, self.rows.panels, self.rows.squares
+            found = region_kernels.search_byte_tiles(
+                tiles, first, last, queries, bounds, *parts, self._locks, lists
+            )
+            self._left.append(found)
+            return
+        of_tiles = tiles[first:last].tolist()
+        most = max(room_for(b - a) * int(self._sizes[region]) for region, a, b in of_tiles)
+        room = most + region_kernels.ASIDE
+        found, values, aside = np.empty((room, 2), dtype=np.int32), np.empty(room, dtype=np.float32), 0
+        scratch = np.empty(most, dtype=np.float32)
+        own = self._locks, self.distance, self.lists
+        for region, a, b in of_tiles:
+            products, begin = self._products(queries[a:b], region, scratch), self._first[region]
+            aside = region_kernels.offer_pairs(
+                products, queries[a:b], begin, self.rows.squares, *own, found, values, aside
+            )
+        self._left.append((found[:aside].copy(), values[:aside].copy()))
 
     def _products(self, queries: Index, region: int, scratch: Float32s) -> Float32s:
         """Return the products of some samples with those of a region."""
@@ -315,10 +353,3 @@ class _Search:
     def _step(self, region: int) -> int:
         """Return how many samples are compared with a region at once."""
         return max(16, _TILE // max(int(self._sizes[region]), 1))
-
-    def _tiles(self, starts: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-        """Yield regions with parts of the samples that search them: region, first, last."""
-        for region in np.flatnonzero((np.diff(starts) > 0) & (self._sizes > 0)).tolist():
-            step, end = self._step(region), int(starts[region + 1])
-            for a in range(int(starts[region]), end, step):
-                yield region, a, min(a + step, end)
