@@ -28,6 +28,9 @@ test: $(VENV)/.test
 long: $(VENV)/.test
 	$(BIN)/python $(PYTEST) -m long tests
 
+# Of PyTorch one version, so that all runs test the same: the newest is TORCH=torch.
+TORCH = torch==2.13.0
+
 # Everything: what `test` runs, then lint and types, longer tests, studies, what needs extras, pages in a browser, docs, demo, the oldest
 # versions promised.
 test-all: test lint long studies extras browser docs demo oldest
@@ -44,7 +47,9 @@ studies: $(VENV)/.test
 
 # Pages of the documentation that ran without extras need not run again.
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python $(PYTEST) -m "not long" -k "not test_the_blocks_of_a_page_run or omics" tests/omics tests/views/test_views.py tests/views/test_graph_views.py tests/io/readers tests/stages/test_label.py tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages/test_reproduction.py tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
+	$(BIN)/python $(PYTEST) tests/engines/torch src/consilience/engines/torch
+	$(BIN)/python $(PYTEST) -m "not long" -k torch tests/engines/test_engines.py tests/engines/points
+	$(BIN)/python $(PYTEST) -m "not long" -k "not test_the_blocks_of_a_page_run or omics or engines" tests/omics tests/views/test_views.py tests/views/test_graph_views.py tests/io/readers tests/stages/test_label.py tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages/test_reproduction.py tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
 browser: $(VENV)/.browser
@@ -91,7 +96,8 @@ $(VENV)/.lint: pyproject.toml | $(VENV)/.test
 	touch $@
 
 $(VENV)/.extras: pyproject.toml | $(VENV)/.test
-	$(PIP) install --editable '.[test,all,friends]'
+	$(PIP) install $(TORCH)
+	$(PIP) install --editable '.[test,all,friends,gpu]'
 	touch $@
 
 $(VENV)/.browser: pyproject.toml | $(VENV)/.test

@@ -4,10 +4,11 @@ Two folders may be named by environment variables. Unset, the tests that need th
 set, an absent file is a failure. Tests of readers skip where the optional packages they need are absent
 (`pip install 'consilience[files]'`), those of graphs without networkx, igraph or polars, those of figures
 without matplotlib (`'consilience[plot]'`), those of cells without AnnData and MuData
-(`'consilience[h5mu]'`) or scanpy, umap-learn and igraph, the build of the documentation without Sphinx, those
-that open pages without CONSILIENCE_BROWSER or Playwright (see `browser/conftest.py`), tests of CPU
-affinity and of peak memory where the system does not tell, and those of products of bytes where the processor
-has none.
+(`'consilience[h5mu]'`) or scanpy, umap-learn and igraph, those of the engine of PyTorch without it
+(`'consilience[gpu]'`; which engines tests run on is in `engines/names.py`), the build of the documentation
+without Sphinx, those that open pages without CONSILIENCE_BROWSER or Playwright (see `browser/conftest.py`),
+tests of CPU affinity and of peak memory where the system does not tell, and those of products of bytes where
+the processor has none.
 
 ====================  ==================================================================
 CONSILIENCE_DATA      public multi-view data sets (.mat, .npz)

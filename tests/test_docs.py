@@ -95,9 +95,10 @@ def with_blocks():
         pytest.param(
             page,
             id=str(page.relative_to(ROOT)),
-            # That of omics needs extras, and is run with them.
+            # Those of omics and engines need extras, and are run with them.
             marks=[pytest.mark.long]
-            if (page.parent.name in ("guide", "gallery") and page.stem != "omics") or page.stem == "start"
+            if (page.parent.name in ("guide", "gallery") and page.stem not in ("omics", "engines"))
+            or page.stem == "start"
             else [],
         )
         for page in pages()

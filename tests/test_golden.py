@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from tests.engines.names import HOST_ENGINES
 
 from consilience import fusion
-from consilience.engines import engine_names, get_engine
+from consilience.engines import get_engine
 from consilience.fusion import Schedule, learn_consistent_graph
 from consilience.graphs import EdgeKernel, EdgeSet
 from consilience.metrics import ari, clustering_accuracy, nmi, purity
@@ -24,7 +25,7 @@ K = 6
 
 by_file = pytest.mark.parametrize(("name", "method"), FILES)
 every_engine = pytest.mark.parametrize(
-    "engine", [get_engine(name) for name in engine_names()], ids=engine_names()
+    "engine", [get_engine(name) for name in HOST_ENGINES], ids=HOST_ENGINES
 )
 SMALL = ("MSRC_v1", "3Sources")  # the readable engine is slow with the features of the others
 
@@ -40,7 +41,7 @@ def of_features(names):
     return [
         pytest.param(*one, get_engine(engine), id="-".join((*one, engine)))
         for one in names
-        for engine in engine_names()
+        for engine in HOST_ENGINES
         if engine != "numpy" or one[0] in SMALL
     ]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.engines.names import HOST_ENGINES
 
 from consilience import PAPER, DistanceGraphFusion, KMeansLabels, SimilarityGraphFusion
-from consilience.engines import engine_names
 
 FOLDER = Path(__file__).with_name("golden")
 FILES = sorted(path.stem for path in FOLDER.glob("*.npz"))
@@ -27,7 +27,7 @@ def test_there_are_eight_files():
 
 
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.filterwarnings("ignore:The graph has .* connected components")
 def test_the_pipeline_gives_the_golden_numbers(script, file, engine):
     stored = np.load(FOLDER / f"{file}.npz", allow_pickle=False)

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.speed import scale, searches
+from benchmarks.speed import engines, scale, searches
 from benchmarks.speed.data import between, blobs, documents
 from benchmarks.speed.limited import Outcome, run_limited
 from benchmarks.speed.scale_tables import exponent, growth
@@ -168,3 +168,38 @@ def test_searches_that_are_not_installed_say_so(tmp_path, capsys, monkeypatch):
     searches.main(["--quick", "--n", "1000", "--data", "none of them", "--library", "faiss, exact"])
     printed = capsys.readouterr().out
     assert "faiss-cpu is not installed" in printed
+
+
+def answered(seconds, labels="same"):
+    stages = {"search": seconds / 2, "label": 0.1}
+    return {
+        "seconds": seconds,
+        "processor": 8.0,
+        "stages": stages,
+        "stages of all processors": {"search": 6.0},
+        "GiB": 1.5,
+        "ari": 0.99,
+        "labels": labels,
+    }
+
+
+def test_the_table_of_threads_says_what_each_gains():
+    ceilings = {1: {"GFLOP/s": 50.0, "GB/s": 10.0}, 4: {"GFLOP/s": 180.0, "GB/s": 20.0}}
+    found = {1: answered(8.0), 4: answered(2.5)}
+    lines = engines.table(found, ceilings).splitlines()
+    assert lines[0].split() == ["threads", "1", "4"]
+    search = next(line for line in lines if line.startswith("search"))
+    assert search.split()[1:] == ["4.00", "1.0x", "1.00", "1.25", "3.2x", "1.00"]
+    assert any(line.startswith("ceiling: GFLOP/s") and line.endswith("180   3.6x") for line in lines)
+    assert lines[-1] == "labels: the same on all; ARI with the truth 0.990"
+    found[4] = answered(2.5, labels="others")
+    assert "NOT the same" in engines.table(found, ceilings)
+
+
+def test_threads_are_measured_and_drawn(tmp_path):
+    found = engines.fit(1500, 2, "low")
+    assert found["ari"] > 0.9 and set(found["stages"]) >= {"search", "fuse", "label"}
+    assert 0 < found["processor"] and 0.1 < found["GiB"] < 4
+    ceilings = {1: {"GFLOP/s": 1.0, "GB/s": 1.0}}
+    engines.draw({1: found}, ceilings, tmp_path / "threads.svg")
+    assert "times as fast as on 1" in (tmp_path / "threads.svg").read_text()

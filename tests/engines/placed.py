@@ -1,5 +1,7 @@
 """Views placed by an engine, for tests: the functions of the engine as methods."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -25,13 +27,14 @@ class Placed:
         return self.points.kind
 
     def search(self, k, how="exact"):
-        return self.engine.nearest(self.points, k, how)
+        found = self.engine.nearest(self.points, k, how)
+        return replace(found, lists=self.engine.fetch(found.lists))
 
     def nearest(self, k, how="exact"):
-        return self.engine.fetch(self.search(k, how).lists)
+        return self.search(k, how).lists
 
     def measure(self, edges, known=None):
-        return self.engine.fetch(self.engine.measure(self.points, edges, known))
+        return self.engine.fetch(self.engine.measure(self.points, self.engine.adopt(edges), known))
 
     def mean_over_pairs(self):
         return self.engine.mean_over_pairs(self.points)
@@ -41,7 +44,8 @@ class Placed:
 
     def broken_ties(self, lists, view=0):
         """Return the lists with ties broken as in a fit, where this is view number `view`."""
-        return self.engine.fetch(self.engine.break_ties(self.points, lists, (len(lists), view)))
+        given = self.engine.adopt(lists)
+        return self.engine.fetch(self.engine.break_ties(self.points, given, (len(lists), view)))
 
     def cached(self):
         return Placed(self.engine, self.engine.cached(self.points))
@@ -71,7 +75,7 @@ class Queried:
 
     def measure(self, edges):
         everyone = np.ones(edges.n_samples, dtype=bool)
-        return self.engine.fetch(self.engine.measure_new(self.queries, edges, everyone))
+        return self.engine.fetch(self.engine.measure_new(self.queries, self.engine.adopt(edges), everyone))
 
 
 def all_pairs(n):

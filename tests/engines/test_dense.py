@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.engines.names import HOST_ENGINES
 
-from consilience.engines import engine_names, get_engine, threads
+from consilience.engines import get_engine, threads
 
 numba = get_engine("numba")
 numpy = get_engine("numpy")  # projects by sorting, as textbooks do
@@ -22,7 +23,7 @@ def test_equals_the_projection_by_sorting(rows):
         np.testing.assert_allclose(one.sum(axis=1), 1, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @given(row=arrays(float, 6, elements=st.floats(-3, 3)), other=arrays(float, 6, elements=st.floats(0.01, 1)))
 def test_no_point_of_the_simplex_is_nearer(name, row, other):
     other = other / other.sum()
@@ -77,7 +78,7 @@ def test_a_row_with_nan_has_no_projection_and_the_others_have():
     np.testing.assert_array_equal(found[1], [1, 0])
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 def test_the_input_is_left_alone(name):
     rows = np.array([[3, 1], [0, 0]])
     get_engine(name).project_rows(rows)

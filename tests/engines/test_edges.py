@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.engines.names import HOST_ENGINES
 
-from consilience.engines import engine_names, get_engine, threads
+from consilience.engines import get_engine, threads
 from consilience.engines.numba import edges as edge_passes
 from consilience.graphs import EdgeKernel, EdgeSet
 
 
-@pytest.fixture(params=engine_names(), scope="module")
+@pytest.fixture(params=HOST_ENGINES, scope="module")
 def engine(request):
     return get_engine(request.param)
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.engines.names import ENGINES, HOST_ENGINES
 
 from consilience import Views, ampute, load_digits_views
-from consilience.engines import Engine, engine_names, get_engine
+from consilience.engines import Engine, get_engine
 from consilience.engines.numba import NumbaEngine
 from consilience.models import AverageGraph, DistanceGraphFusion, SimilarityGraphFusion, systems
 from consilience.spaces import Space
@@ -18,7 +19,7 @@ PROBLEMS = {problem.name: problem for problem in random_problems()}
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", ENGINES)
 def test_on_random_problems(name, check, problem):
     check.run(Trial(get_engine(name), problem))
 
@@ -46,7 +47,7 @@ def real_problem(name, arrays, metrics, n=160, k=8, missing=0.0):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3], ids=["complete", "missing samples"])
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", ENGINES)
 def test_on_digits(name, missing):
     views, _ = load_digits_views(return_X_y=True)
     arrays = list(views.values())[:3]
@@ -59,7 +60,7 @@ def test_on_digits(name, missing):
 @pytest.mark.parametrize(
     ("data", "metric"), [("3Sources", "cosine"), ("MSRC_v1", "euclidean"), ("BBCSport", "euclidean")]
 )
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", ENGINES)
 def test_on_data_sets(name, data, metric, missing, dataset):
     arrays, _ = dataset(data)
     arrays = [x if sparse.issparse(x) else np.asarray(x, dtype=np.float64) for x in arrays]
@@ -88,7 +89,7 @@ def test_systems_find_the_same_by_every_engine(name):
     views, _ = load_digits_views(return_X_y=True)
     few = {key: array[:120] for key, array in list(views.items())[:3]}
     labels = [
-        systems()[name](n_clusters=4, random_state=0, engine=one).fit(few).labels_ for one in engine_names()
+        systems()[name](n_clusters=4, random_state=0, engine=one).fit(few).labels_ for one in HOST_ENGINES
     ]
     np.testing.assert_array_equal(*labels)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.engines.names import HOST_ENGINES
 from tests.engines.round_problems import (
     assert_close,
     assert_same_state,
@@ -18,11 +19,11 @@ from tests.engines.round_problems import (
     random_scales,
 )
 
-from consilience.engines import engine_names, get_engine, threads
+from consilience.engines import get_engine, threads
 from consilience.engines.numba import rounds
 from consilience.fusion import objective
 
-FAST = [name for name in engine_names() if name != "numpy"]
+FAST = [name for name in HOST_ENGINES if name != "numpy"]
 N_EDGES = (1, 2, 127, 128, 129, 1000, 40000)  # around one block, several, enough for several threads
 
 problems = st.builds(
@@ -79,7 +80,7 @@ def test_single_precision_gives_what_numpy_gives_in_double_precision(name, kind,
         assert_same_state(engine.collect(state), oracle.collect(expected), problem, 1e-4)
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize("kind", ["dca", "exact"])
 @pytest.mark.parametrize(("beta", "gamma"), [(1e-2, 1e5), (1e-5, 1e5), (1e5, 1e5), (1e5, 1e-5), (1e-5, 1.0)])
 def test_single_precision_holds_over_the_grid_of_penalties(name, kind, beta, gamma):
@@ -98,7 +99,7 @@ def test_single_precision_holds_over_the_grid_of_penalties(name, kind, beta, gam
     assert_same_state(states[1], states[0], problem, 1e-3)
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize("gamma", [1e8, 1e12, 1e20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_huge_gamma_blames_at_most_one_view_and_by_the_right_amount(name, gamma, dtype):
@@ -156,7 +157,7 @@ def test_any_number_of_threads_gives_the_same_bits(name, kind, missing, trusting
         np.testing.assert_array_equal(result[3], results[0][3])
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize("trusting", [False, True])
 @given(problem=problems, seed=st.integers(0, 10**6))
 @settings(max_examples=25, deadline=None)
@@ -191,7 +192,7 @@ def test_each_step_lowers_the_objective_and_keeps_the_bounds(name, trusting, pro
         assert (fused >= 0).all()
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize("steps", [1, 2, 3, 10])
 @pytest.mark.parametrize("trusting", [False, True])
 def test_each_dca_step_lowers_the_objective(name, steps, trusting):
@@ -209,7 +210,7 @@ def test_each_dca_step_lowers_the_objective(name, steps, trusting):
         assert values[1] <= values[0] * (1 + 1e-13)
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize("kind", ["dca", "exact"])
 @pytest.mark.parametrize("trusting", [False, True])
 def test_pairs_that_were_not_seen_stay_0(name, kind, trusting):
@@ -225,7 +226,7 @@ def test_pairs_that_were_not_seen_stay_0(name, kind, trusting):
     assert inconsistent[problem.judged].any()
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize("kind", ["dca", "exact"])
 @pytest.mark.parametrize("trusting", [False, True])
 @pytest.mark.parametrize("gamma", [0.1, 0.4, 5.0, 50.0])
@@ -239,7 +240,7 @@ def test_a_view_with_scale_0_keeps_its_whole_weight_consistent(name, kind, trust
     assert inconsistent[0].any()
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("trusting", [False, True])
 @pytest.mark.parametrize("kind", ["dca", "exact"])
@@ -261,7 +262,7 @@ def test_the_fused_vector_is_the_weighted_mean_of_the_scaled_consistent_parts(na
     np.testing.assert_allclose(fused, expected, rtol=1e-12, atol=1e-18)
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 def test_an_engine_does_not_change_edge_weights_and_trust(name):
     problem = doubted(random_problem(7, 3, 200, missing=True), 7)
     copies = problem.weights.copy(), problem.trust.copy()
@@ -277,7 +278,7 @@ def test_an_unknown_engine_is_refused_and_the_known_ones_are_listed():
         get_engine("cuda")
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 def test_each_engine_has_every_function(name):
     engine = get_engine(name)
     for function in ("load", "start", "dca_round", "exact_round", "fuse", "collect"):

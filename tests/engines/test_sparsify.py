@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.engines.names import HOST_ENGINES
 
-from consilience.engines import engine_names, get_engine, threads
+from consilience.engines import get_engine, threads
 from consilience.graphs import EdgeSet, symmetrize
 
 
-@pytest.fixture(params=engine_names(), scope="module")
+@pytest.fixture(params=HOST_ENGINES, scope="module")
 def engine(request):
     return get_engine(request.param)
 

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.engines.names import HOST_ENGINES
 from tests.engines.placed import place
 
 from consilience import SimilarityGraphFusion
 from consilience.agreement import view_agreement
-from consilience.engines import engine_names, threads
+from consilience.engines import threads
 from consilience.engines.host import _nearest_in_order
 from consilience.metrics import nmi
 
-every_engine = pytest.mark.parametrize("engine", engine_names())
+every_engine = pytest.mark.parametrize("engine", HOST_ENGINES)
 METRICS = {"similarity": "precomputed_similarity", "distance": "graph_distance"}
 
 

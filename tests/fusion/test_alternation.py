@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
+from tests.engines.names import HOST_ENGINES
 from tests.fusion.solving import learn, pose, solve
 
-from consilience.engines import engine_names
 from consilience.fusion import RoundInfo, Schedule, objective
 
 GRID = tuple(itertools.product((1e-3, 1e-1, 1.0, 10.0, 1e4), repeat=2))
@@ -191,7 +191,7 @@ def test_the_stopping_rule_is_met_at_different_rounds():
     assert len(rounds) >= 3
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.parametrize("cap", range(1, 9))
 @pytest.mark.parametrize("missing", [False, True])
 def test_the_cap_returns_s_from_the_last_scales(engine, cap, missing):
@@ -210,7 +210,7 @@ def test_the_cap_returns_s_from_the_last_scales(engine, cap, missing):
     np.testing.assert_allclose(result.fused, weighted_mean(problem, alpha, consistent), rtol=1e-9)
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.parametrize("last", range(1, 9))
 def test_without_the_cap_s_is_the_one_of_the_last_completed_round(engine, last):
     """Stopped at round t: alpha_t and A_{t-1}, but s from alpha_{t-1} and A_{t-2}."""
@@ -231,7 +231,7 @@ def test_without_the_cap_s_is_the_one_of_the_last_completed_round(engine, last):
         )
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.parametrize("tol", [0.3, 0.05, 0.02, 0.01])
 def test_when_the_rule_is_met_s_is_the_one_of_the_last_completed_round(engine, tol):
     problem = pose(planted_weights(5, 4, 150), beta=0.1, gamma=2.0)
@@ -446,7 +446,7 @@ def test_scaling_a_view_changes_nothing(solver):
 @pytest.mark.parametrize("solver", ["dca", "exact"])
 def test_engines_agree_on_a_whole_fusion(solver):
     problem = pose(planted_weights(14, 4, 1000), beta=0.1, gamma=1.2, view_weights=[1, 0.5, 2, 1])
-    results = [solve(problem, solver=solver, engine=name) for name in engine_names()]
+    results = [solve(problem, solver=solver, engine=name) for name in HOST_ENGINES]
     for result in results[1:]:
         np.testing.assert_allclose(result.history, results[0].history, rtol=1e-9)
         np.testing.assert_allclose(result.fused, results[0].fused, rtol=1e-8)

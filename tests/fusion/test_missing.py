@@ -6,10 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from tests.engines.names import HOST_ENGINES
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, ampute, make_multiview
 from consilience.agreement import row_reliability, view_agreement
-from consilience.engines import engine_names, get_engine, walks
+from consilience.engines import get_engine, walks
 from consilience.engines.expected import expected_values
 from consilience.metrics import clustering_accuracy
 from consilience.models import AverageGraph
@@ -61,7 +62,7 @@ def imputed(edges, values, mask, weights, k, engine):
     return engine.fetch(grown), engine.fetch(completed)
 
 
-@pytest.fixture(params=engine_names())
+@pytest.fixture(params=HOST_ENGINES)
 def engine(request):
     return get_engine(request.param)
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from tests.engines.names import HOST_ENGINES
 from tests.fusion.solving import learn, pose
 
-from consilience.engines import engine_names, get_engine
+from consilience.engines import get_engine
 from consilience.engines.host import edge_hessian
 from consilience.engines.numpy.rounds import exact_edge_step
 from consilience.fusion import consistent_graph, minimize_on_simplex, objective
@@ -185,7 +186,7 @@ def test_algorithm_1_returns_a_stationary_point(seed, v):
 # Algorithm 2: DCA lowers the objective at each step and ends at a Karush-Kuhn-Tucker point.
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 @pytest.mark.parametrize(("beta", "gamma"), [(0.1, 0.3), (1.0, 1.0), (0.5, 3.0), (0.2, 20.0)])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_algorithm_2_is_monotone_and_ends_at_a_kkt_point(name, beta, gamma, seed):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.engines.names import HOST_ENGINES
 from tests.fusion.solving import learn, pose, solve
 from tests.fusion.test_alternation import (
     best_scales,
@@ -16,7 +17,6 @@ from tests.fusion.test_alternation import (
     terms,
 )
 
-from consilience.engines import engine_names
 from consilience.fusion import consistent_graph, objective
 
 PENALTIES = tuple(itertools.product((1e-3, 0.1, 1.0, 1e4), (0.1, 1.2, 100.0)))
@@ -112,7 +112,7 @@ def test_exact_begins_where_dca_ends_and_does_not_rise(problem):
             assert not result.inconsistent.T[~problem.judged].any()
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.parametrize("rounds", [1, 2, 4, 7])
 @pytest.mark.parametrize("missing", [False, True])
 def test_it_is_algorithm_3_with_trust(engine, rounds, missing):
@@ -144,7 +144,7 @@ def test_engines_agree_on_a_whole_fusion(solver, beta, gamma):
         seen=random_mask(14, 4, 500),
         trust=random_trust(14, 4, 500),
     )
-    results = [learn(problem, solver=solver, engine=name) for name in engine_names()]
+    results = [learn(problem, solver=solver, engine=name) for name in HOST_ENGINES]
     for result in results[1:]:
         assert result.n_iter == results[0].n_iter
         np.testing.assert_allclose(result.history, results[0].history, rtol=1e-9)
@@ -152,7 +152,7 @@ def test_engines_agree_on_a_whole_fusion(solver, beta, gamma):
 
 
 @pytest.mark.parametrize("solver", ["dca", "exact"])
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 def test_full_trust_changes_no_bit(solver, engine):
     weights, seen = planted_weights(1, 3, 300).T, random_mask(1, 3, 300).T
     options = {"beta": 0.1, "gamma": 1.2, "solver": solver, "engine": engine}
@@ -164,7 +164,7 @@ def test_full_trust_changes_no_bit(solver, engine):
 
 
 @pytest.mark.parametrize("solver", ["dca", "exact"])
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 def test_trust_of_0_and_1_changes_no_bit_from_seen(solver, engine):
     weights, seen = planted_weights(2, 3, 300).T, random_mask(2, 3, 300).T
     options = {"beta": 0.1, "gamma": 1.2, "solver": solver, "engine": engine}

@@ -285,7 +285,7 @@ def test_samples_missing_from_a_view_by_mask(method):
 
 
 @both
-@pytest.mark.filterwarnings("ignore:The two views agree .* no more than by chance")
+@pytest.mark.filterwarnings("ignore:View 'view_1' agrees with no other")
 @pytest.mark.parametrize("n_clusters", [1, 2, 5])
 def test_small_cases_work(method, n_clusters):
     rng = np.random.default_rng(0)
@@ -308,6 +308,7 @@ def test_duplicate_rows_work(method, easy):
 
 
 @both
+@pytest.mark.filterwarnings("ignore:The two views agree .* no more than by chance")
 def test_clusters_of_one_sample_work(method):
     x = np.random.default_rng(0).normal(size=(12, 2))
     assert method(n_clusters=12, random_state=0).fit([x, x**3]).labels_.tolist() == list(range(12))
@@ -341,7 +342,7 @@ BAD_PARAMETERS = [
     ({"metric": {"view_0": "cosine"}}, "give one metric for each"),
     ({"scale": "robust"}, "Unknown scale 'robust'; known: 'none', 'auto', 'standard'"),
     ({"solver": "newton"}, "Unknown solver 'newton'; known solvers: 'dca', 'exact'"),
-    ({"engine": "jax"}, "Unknown engine 'jax'; known: 'numba', 'numpy', or an instance of Engine"),
+    ({"engine": "jax"}, "Unknown engine 'jax'; known: 'numba', 'numpy', 'torch', or an instance of Engine"),
     ({"assign_labels": "magic"}, "Unknown assign_labels 'magic'; known: 'kmeans'"),
     (
         {"neighbor_search": "quantum"},

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from tests.engines.names import HOST_ENGINES
 
 import consilience
 from consilience import DistanceGraphFusion, ampute, engines, make_multiview
@@ -209,7 +210,9 @@ def test_engines_have_names_of_their_own(abacus):
         register_engine("", Abacus)
     with pytest.raises(ValueError, match="something to make it"):
         register_engine("mine", Abacus())
-    with pytest.raises(ValueError, match=r"Unknown engine 'mine'; known: 'numba', 'numpy', 'abacus', or"):
+    with pytest.raises(
+        ValueError, match=r"Unknown engine 'mine'; known: 'numba', 'numpy', 'torch', 'abacus', or"
+    ):
         DistanceGraphFusion(engine="mine").fit(DATA.views)
     nameless = type("Nameless", (NumpyEngine,), {"name": None})
     register_engine("abacus", nameless)
@@ -250,7 +253,7 @@ def test_what_is_missing_is_completed_before_it_is_combined():
         assert abs(median - ours).max() > 1e-3
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.parametrize(
     ("combined", "message"),
     [

@@ -281,7 +281,7 @@ def test_a_loaded_model_says_the_same_of_new_samples(name, weights, tmp_path):
     )
     model = systems()[name](n_clusters=3, random_state=0)
     if "view_weights" in model.get_params():
-        model.set_params(view_weights=weights, row_weights=weights)
+        model.set_params(view_weights=weights, row_weights=weights, scale="auto")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a column that dominates, for one
         model.fit(data)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.engines.names import HOST_ENGINES
 
 from consilience import DistanceGraphFusion, Views
-from consilience.engines import engine_names, get_engine
+from consilience.engines import get_engine
 from consilience.spaces import (
     is_precomputed,
     metric_label,
@@ -107,7 +108,7 @@ def test_what_is_no_name_is_refused_clearly(metric):
         resolve(metric, [A, B], ["a", "b"])
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @given(st.integers(0, 100), st.booleans(), st.sampled_from([np.float64, np.float32]))
 @settings(max_examples=50, deadline=None)
 def test_auto_is_cosine_iff_non_negative_with_more_than_80_percent_zeros(engine, n_zero, negative, dtype):

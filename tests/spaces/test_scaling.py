@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.engines.names import HOST_ENGINES
 
-from consilience.engines import engine_names, get_engine
+from consilience.engines import get_engine
 from consilience.engines import numba as numba_engine
 from consilience.spaces import Space, scaling
 from consilience.spaces.scaling import Scaling, looks_like_counts, seems_counted, thinned
 
 
-@pytest.fixture(params=engine_names(), scope="module")
+@pytest.fixture(params=HOST_ENGINES, scope="module")
 def engine(request):
     return get_engine(request.param)
 

@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.engines.names import HOST_ENGINES
 from tests.stages.made_graphs import copies, neighbor_graph, path, quiet, ring, star, symmetric
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from consilience.engines import embedding, engine_names, get_engine
+from consilience.engines import embedding, get_engine
 from consilience.spectra import NormalizedLaplacian
 from consilience.stages import (
     SpectralEmbedding,
@@ -242,7 +243,7 @@ def test_number_of_threads_is_given_back():
 @pytest.mark.parametrize("name", ["ring", "random"])
 def test_every_engine_finds_the_same(name):
     make, c = HARD.get(name, (lambda: neighbor_graph(900, 7, 3, n_blobs=6)[0], 6))
-    results = [quiet(spectral_clustering, make(), c, random_state=7, engine=one) for one in engine_names()]
+    results = [quiet(spectral_clustering, make(), c, random_state=7, engine=one) for one in HOST_ENGINES]
     for other in results[1:]:
         np.testing.assert_array_equal(other.embedding.vectors, results[0].embedding.vectors)
         np.testing.assert_array_equal(other.labels, results[0].labels)
@@ -257,7 +258,7 @@ def test_the_warning_can_be_left_out():
     assert (silent.n_connected, silent.n_isolated) == (2, 1)
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", HOST_ENGINES)
 def test_an_embedding_has_its_first_components(name):
     engine = get_engine(name)
     found = spectral_embedding(ring(30), 5, random_state=0, engine=engine)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster._spectral import cluster_qr
+from tests.engines.names import HOST_ENGINES
 from tests.stages.made_graphs import neighbor_graph, quiet
 
 from consilience import (
@@ -24,7 +25,7 @@ from consilience import (
     LeidenLabels,
     make_multiview,
 )
-from consilience.engines import embedding, engine_names, get_engine
+from consilience.engines import embedding, get_engine
 from consilience.metrics import ari
 from consilience.models import SNF, AverageGraph, CoReg, systems
 from consilience.spectra import NormalizedLaplacian
@@ -320,7 +321,7 @@ def test_assigners_are_values(assigner):
     assert assigner.needs == ("graph" if isinstance(assigner, LeidenLabels) else "embedding")
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.parametrize("n_init", [4, np.int64(4), "auto"])
 def test_kmeans_takes_its_settings_from_the_object(engine, n_init, monkeypatch):
     seen = []
@@ -344,7 +345,7 @@ def test_a_fit_with_the_object_is_that_with_the_name(sample):
     np.testing.assert_array_equal(given.labels_, named.labels_)
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 def test_each_assigner_finds_what_its_function_finds(engine):
     graph, _ = neighbor_graph(200, 8, 2, n_blobs=4, spread=2.0)
     engine, rows = get_engine(engine), quiet(spectral_embedding, graph, 4, random_state=0)

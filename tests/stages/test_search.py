@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from tests.engines.names import HOST_ENGINES
 
 from consilience import (
     PAPER,
@@ -18,14 +19,14 @@ from consilience import (
     load,
     make_multiview,
 )
-from consilience.engines import SearchReport, engine_names, get_engine, host
+from consilience.engines import SearchReport, get_engine, host
 from consilience.engines.numba import NumbaEngine
 from consilience.engines.numba.points import features
 from consilience.engines.numba.search import approximate
 from consilience.metrics import ari
 from consilience.models import AverageGraph, SharedViews, systems
 from consilience.run.execution import Run
-from consilience.stages import nearest_neighbors
+from consilience.stages import nearest_neighbors, structure
 from consilience.stages.search import auto_neighbors, n_neighbors_of_seen, resolve_n_neighbors
 
 pytestmark = [
@@ -237,7 +238,7 @@ def test_the_same_for_any_number_of_threads(sample):
         np.testing.assert_array_equal(model.labels_, fits[0].labels_)
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 def test_the_function_returns_the_lists_of_the_engine(engine, sample):
     found = nearest_neighbors(sample.views, 5, metric="euclidean", engine=engine)
     assert len(found) == 3
@@ -313,6 +314,8 @@ def test_ties_are_broken_without_comparing_all_pairs_of_an_approximate_search(mi
     plain = host._drawn_lists
     monkeypatch.setattr(host, "_drawn_lists", lambda *given: drawn.append(given[-1]) or plain(*given))
     monkeypatch.setattr(features.DensePoints, "nearest_of_all", refuse)
+    # It compares all pairs, but of no more than 2000 samples.
+    monkeypatch.setattr(structure, "has_structure", lambda *_, **__: True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted(DistanceGraphFusion, views)

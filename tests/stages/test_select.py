@@ -158,7 +158,7 @@ def test_a_model_that_chose_is_like_one_that_was_given_the_number(sample):
 
 
 def test_neighbours_are_counted_as_for_eight_clusters():
-    views = make_multiview(120, n_clusters=2, separation=3.0, random_state=0).views
+    views = make_multiview(120, n_clusters=2, separation=4.0, random_state=0).views
     model = DistanceGraphFusion(n_clusters="auto", random_state=0).fit(views)
     assert (
         model.n_neighbors_ == DistanceGraphFusion(n_clusters=8, random_state=0).fit(views).n_neighbors_ == 9

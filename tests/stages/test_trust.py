@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from tests.engines.names import HOST_ENGINES
 
 from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, make_multiview
-from consilience.engines import engine_names, get_engine
+from consilience.engines import get_engine
 from consilience.engines.matching import LEAST_TRUST
 from consilience.models import AverageGraph
 from consilience.stages import agree, connect, prepare, search, trust
@@ -45,7 +46,7 @@ def staged(views, engine="numba", weighting=None):
     return before, trust(found, before, edges, kept, C, K, True, engine=engine)
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 def test_rows_of_other_samples_count_less(engine):
     views, wrong = exchanged_rows()
     before, after = staged(views, engine)
@@ -59,7 +60,7 @@ def test_rows_of_other_samples_count_less(engine):
 
 def test_engines_find_the_same():
     views, _ = exchanged_rows()
-    one, other = (staged(views, engine)[1] for engine in engine_names())
+    one, other = (staged(views, engine)[1] for engine in HOST_ENGINES)
     np.testing.assert_allclose(one.trust, other.trust, atol=1e-6)
     np.testing.assert_allclose(one.matched, other.matched, atol=1e-6)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from tests.engines.names import HOST_ENGINES
 
 from consilience import (
     DistanceGraphFusion,
@@ -16,7 +17,7 @@ from consilience import (
     make_multiview,
     multiplex,
 )
-from consilience.engines import engine_names, get_engine
+from consilience.engines import get_engine
 from consilience.graphs import EdgeKernel
 from consilience.metrics import nmi
 from consilience.spaces import Space
@@ -29,7 +30,7 @@ EDGES = [("ann", "bob", 2.0), ("bob", "eve", 0.5), ("dan", "ann", 1.0)]
 def nearest(matrix, metric):
     """Return the nearest other sample of each, which all engines must agree on."""
     lists = []
-    for engine in map(get_engine, engine_names()):
+    for engine in map(get_engine, HOST_ENGINES):
         found = engine.nearest(engine.place(Space("net", matrix, metric)), 1)
         lists.append(engine.fetch(found.lists).ravel().tolist())
     assert all(one == lists[0] for one in lists)

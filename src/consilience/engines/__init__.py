@@ -15,6 +15,7 @@ __all__ = ["SEARCHES", "Engine", "SearchReport", "Sums", "engine_names", "get_en
 _ENGINES: dict[str, str | Callable[[], Engine]] = {
     "numba": ".numba:NumbaEngine",
     "numpy": ".numpy:NumpyEngine",
+    "torch": ".torch:TorchEngine",
 }
 _MADE: dict[str, Engine] = {}
 
@@ -25,7 +26,7 @@ def engine_names() -> tuple[str, ...]:
     Examples
     --------
     >>> engine_names()
-    ('numba', 'numpy')
+    ('numba', 'numpy', 'torch')
     """
     return tuple(_ENGINES)
 
@@ -42,7 +43,7 @@ def get_engine(engine: Any) -> Engine:
     >>> get_engine("abacus")
     Traceback (most recent call last):
     ...
-    ValueError: Unknown engine 'abacus'; known: 'numba', 'numpy', or an instance of Engine...
+    ValueError: Unknown engine 'abacus'; known: 'numba', 'numpy', 'torch', or an instance of Engine...
     """
     if isinstance(engine, Engine):
         _check_name(engine, getattr(engine, "name", None))

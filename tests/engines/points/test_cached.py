@@ -36,8 +36,8 @@ def views(engine):
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_the_answers_are_the_same_and_computed_once(engine, number):
-    plain = list(views(engine))[number].points
+def test_the_answers_are_the_same_and_computed_once(host_engine, number):
+    plain = list(views(host_engine))[number].points
     counting = Counting(plain)
     cached = CachedPoints(counting)
     edges = EdgeSet.union([plain.nearest(9).lists])
@@ -54,8 +54,8 @@ def test_the_answers_are_the_same_and_computed_once(engine, number):
     assert sorted(counting.asked) == ["is_constant", "mean_over_pairs", "measure", "nearest"]
 
 
-def test_a_longer_list_is_searched_again_and_then_kept(engine):
-    plain = next(views(engine)).points
+def test_a_longer_list_is_searched_again_and_then_kept(host_engine):
+    plain = next(views(host_engine)).points
     counting = Counting(plain)
     cached = CachedPoints(counting)
     for k in (3, 8, 3, 8):
@@ -63,8 +63,8 @@ def test_a_longer_list_is_searched_again_and_then_kept(engine):
     assert counting.asked == ["nearest", "nearest"]
 
 
-def test_every_kind_of_search_is_kept_by_itself(engine):
-    counting = Counting(next(views(engine)).points)
+def test_every_kind_of_search_is_kept_by_itself(host_engine):
+    counting = Counting(next(views(host_engine)).points)
     cached = CachedPoints(counting)
     for search in ("exact", "auto", "exact", "auto"):
         cached.nearest(5, search)
@@ -72,8 +72,8 @@ def test_every_kind_of_search_is_kept_by_itself(engine):
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_another_order_is_kept_too(engine, number):
-    plain = list(views(engine))[number].points
+def test_another_order_is_kept_too(host_engine, number):
+    plain = list(views(host_engine))[number].points
     counting = Counting(plain)
     cached = CachedPoints(counting)
     order, other = (np.random.default_rng(seed).permutation(60) for seed in (1, 2))
@@ -85,8 +85,8 @@ def test_another_order_is_kept_too(engine, number):
     assert counting.asked == ["reordered", "reordered"]
 
 
-def test_what_is_done_to_an_answer_does_not_come_back(engine):
-    cached = next(views(engine)).cached()
+def test_what_is_done_to_an_answer_does_not_come_back(host_engine):
+    cached = next(views(host_engine)).cached()
     edges = EdgeSet.union([cached.nearest(3)])
     expected = cached.nearest(3), cached.measure(edges)
     cached.nearest(3)[:] = 0
@@ -95,8 +95,8 @@ def test_what_is_done_to_an_answer_does_not_come_back(engine):
     np.testing.assert_array_equal(cached.measure(edges), expected[1])
 
 
-def test_old_edge_sets_are_forgotten(engine):
-    cached = next(views(engine)).cached()
+def test_old_edge_sets_are_forgotten(host_engine):
+    cached = next(views(host_engine)).cached()
     for k in range(1, 9):
         cached.measure(EdgeSet.union([cached.nearest(k)]))
     assert len(cached.points._measured) == 4

@@ -78,11 +78,13 @@ def test_values_of_unseen_samples_do_not_matter(engine):
         np.testing.assert_array_equal(on_pairs(one, 30), on_pairs(two, 30))
 
 
-def test_a_view_that_has_seen_all_is_placed_like_any_other(engine):
+def test_a_view_that_has_seen_all_is_placed_like_any_other(host_engine):
     x = np.random.default_rng(22).normal(size=(10, 3))
-    plain, masked = (place(engine, x, "euclidean", seen=seen) for seen in (None, np.ones(10, dtype=bool)))
+    plain, masked = (
+        place(host_engine, x, "euclidean", seen=seen) for seen in (None, np.ones(10, dtype=bool))
+    )
     assert type(masked.points) is type(plain.points)
-    some = place(engine, x, "euclidean", seen=np.arange(10) > 0)
+    some = place(host_engine, x, "euclidean", seen=np.arange(10) > 0)
     assert isinstance(some.points, MaskedPoints) and type(some.points.points) is type(plain.points)
 
 

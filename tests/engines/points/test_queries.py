@@ -498,8 +498,8 @@ def test_new_samples_must_be_numbers(engine, form, value):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "gower", "chebyshev"])
-def test_edges_that_lead_nowhere_are_refused(engine, metric):
-    queried = place(engine, np.random.default_rng(11).normal(size=(9, 2)), metric).query(np.ones((2, 2)))
+def test_edges_that_lead_nowhere_are_refused(host_engine, metric):
+    queried = place(host_engine, np.random.default_rng(11).normal(size=(9, 2)), metric).query(np.ones((2, 2)))
     measure = queried.queries.measure
     with pytest.raises(ValueError, match="sample -1, and the view has samples 0 to 8"):
         measure(CompressedRows(np.array([0, 1, 2]), np.array([3, -1])))

@@ -83,11 +83,11 @@ def test_another_order_of_the_samples(engine, name):
     np.testing.assert_array_equal(on_pairs(shuffled, 30), on_pairs(alone, 30)[np.ix_(order, order)])
 
 
-def test_a_list_of_the_whole_view_that_is_too_short_is_searched_again(engine):
+def test_a_list_of_the_whole_view_that_is_too_short_is_searched_again(host_engine):
     # All samples that are near the first one are outside of the subset: the first list has none of its own.
     x = np.concatenate([np.zeros(31), 10.0 ** np.arange(29)])[:, None]
     rows = np.concatenate([[0], np.arange(31, N)])
-    widths, plain = [], place(engine, x, "euclidean")
+    widths, plain = [], place(host_engine, x, "euclidean")
 
     class Noting:
         kind, ranks_ties = plain.points.kind, plain.points.ranks_ties
@@ -97,5 +97,5 @@ def test_a_list_of_the_whole_view_that_is_too_short_is_searched_again(engine):
             return plain.points.nearest(k, search)
 
     found = SubsetPoints(Noting(), rows, N).nearest(2).lists
-    np.testing.assert_array_equal(found, place(engine, x[rows], "euclidean").nearest(2))
+    np.testing.assert_array_equal(found, place(host_engine, x[rows], "euclidean").nearest(2))
     assert len(widths) > 1 and widths == sorted(widths) and widths[-1] < N

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
+from tests.engines.names import HOST_ENGINES
 
 from consilience import Views, make_multiview
-from consilience.engines import engine_names, get_engine
+from consilience.engines import get_engine
 from consilience.graphs import EdgeSet
 from consilience.models.systems.rank_constrained import (
     constrain_rank,
@@ -133,7 +134,7 @@ def onto_simplex(x):
     return np.maximum(x - thresholds[np.flatnonzero(down > thresholds)[-1]], 0)
 
 
-@pytest.mark.parametrize("engine", engine_names())
+@pytest.mark.parametrize("engine", HOST_ENGINES)
 @pytest.mark.parametrize("seed", range(4))
 def test_equals_a_naive_dense_transcription(engine, seed):
     _, neighbors, squared = random_neighbors(40, 5, seed)

@@ -1,0 +1,152 @@
+"""The device that tensors are on: which one, its memory, and the way to it and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...words import memory_size
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover - the extra is installed where this is tested
+    raise ImportError(
+        "The engine 'torch' needs PyTorch, which is not installed: pip install 'consilience[gpu]'."
+    ) from error
+
+_NUMPY = {
+    torch.float64: np.float64,
+    torch.float32: np.float32,
+    torch.int64: np.int64,
+    torch.int32: np.int32,
+    torch.bool: np.bool_,
+}
+_SHARE = 0.8  # of the free memory of a device: the rest is for what libraries take
+_BLOCK_BYTES = {"cpu": 1 << 26, "cuda": 1 << 31}  # of temporary values between samples
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device, and what is kept on it.
+
+    Attributes
+    ----------
+    where : torch.device
+        The device.
+    """
+
+    where: torch.device
+
+    @classmethod
+    def of(cls, name: str) -> Device:
+        """Return a device by its name; a ValueError if there is none.
+
+        Examples
+        --------
+        >>> Device.of("cpu").where
+        device(type='cpu')
+        >>> Device.of("abacus")
+        Traceback (most recent call last):
+        ...
+        ValueError: There is no device 'abacus'; use 'auto', 'cpu', 'cuda', or 'cuda:1' for the second GPU.
+        """
+        if name == "auto":
+            name = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            where = torch.device(name)
+        except (RuntimeError, TypeError):
+            where = None
+        if where is None or where.type not in ("cpu", "cuda"):
+            raise ValueError(
+                f"There is no device {name!r}; use 'auto', 'cpu', 'cuda', or 'cuda:1' for the second GPU."
+            )
+        if where.type == "cuda":
+            _check_gpu(where)
+            where = torch.device("cuda", torch.cuda.current_device() if where.index is None else where.index)
+        return cls(where)
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is a GPU."""
+        return self.where.type == "cuda"
+
+    def put(self, array: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """Return an array of this process, or a tensor from anywhere, as a tensor on the device."""
+        if not isinstance(array, torch.Tensor):
+            array = torch.from_numpy(_writeable(np.asarray(array)))
+        return array.to(device=self.where, dtype=dtype)
+
+    @staticmethod
+    def get(tensor: torch.Tensor) -> NDArray[Any]:
+        """Return a copy of a tensor as an array of this process, one that NumPy owns: SciPy asks for that."""
+        copy: NDArray[Any] = np.empty(tuple(tensor.shape), dtype=_NUMPY[tensor.dtype])
+        torch.from_numpy(copy).copy_(tensor.detach())
+        return copy
+
+    def arange(self, n: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
+        """Return 0 .. n - 1."""
+        return torch.arange(n, dtype=dtype, device=self.where)
+
+    def zeros(self, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        """Return zeros."""
+        return torch.zeros(shape, dtype=dtype, device=self.where)
+
+    def blocks(self, n_rows: int, bytes_per_row: float) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows whose temporary values fit into a part of the memory."""
+        rows = max(1, int(_BLOCK_BYTES[self.where.type] // max(bytes_per_row, 1)))
+        for start in range(0, n_rows, rows):
+            yield start, min(n_rows, start + rows)
+
+    def free_bytes(self) -> int | None:
+        """Return how much memory of a GPU is free; None on a CPU, whose memory others look after."""
+        if not self.is_gpu:
+            return None
+        free, _ = torch.cuda.mem_get_info(self.where)
+        kept = torch.cuda.memory_reserved(self.where) - torch.cuda.memory_allocated(self.where)
+        return int(free + kept)
+
+    def require(self, n_bytes: float, what: str, instead: str) -> None:
+        """Raise a MemoryError if work needs more of the memory of a GPU than is free."""
+        free = self.free_bytes()
+        if free is not None and n_bytes > _SHARE * free:
+            raise MemoryError(
+                f"{what} needs about {memory_size(n_bytes)} on {self.where}, where {memory_size(free)} are "
+                f"free. {instead}"
+            )
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what PyTorch says about exhausted memory into one line."""
+        try:
+            yield
+        except torch.OutOfMemoryError:
+            free = self.free_bytes()
+            torch.cuda.empty_cache()
+            left = "" if free is None else f" ({memory_size(free)} were free)"
+            raise MemoryError(
+                f"The memory of {self.where} is used up{left}. Take fewer samples or views, end what else "
+                "runs there, or use engine='numba'."
+            ) from None
+
+
+def _check_gpu(where: torch.device) -> None:
+    """Raise a ValueError if there is no such GPU."""
+    if not torch.cuda.is_available():
+        built = "" if torch.version.cuda or torch.version.hip else ", which was built without CUDA"
+        raise ValueError(
+            f"There is no GPU that PyTorch {torch.__version__}{built} can use; device='cpu' works without."
+        )
+    count = torch.cuda.device_count()
+    if where.index is not None and where.index >= count:
+        have = "is 1 GPU, 'cuda:0'" if count == 1 else f"are {count} GPUs, 'cuda:0' to 'cuda:{count - 1}'"
+        raise ValueError(f"There {have}; there is no {str(where)!r}.")
+
+
+def _writeable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that PyTorch takes without a warning: it cannot know of arrays that are only read."""
+    return array if array.flags.writeable and array.flags.c_contiguous else np.array(array, order="C")

@@ -1,0 +1,1 @@
+"""Nearest neighbours: of all pairs, and in regions."""

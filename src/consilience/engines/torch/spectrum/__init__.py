@@ -1,0 +1,1 @@
+"""Eigenvectors of the unified graph."""

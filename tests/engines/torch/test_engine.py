@@ -1,0 +1,130 @@
+"""The engine of PyTorch as a whole: its device, errors in one line, fits next to those of the default."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+torch = pytest.importorskip("torch", reason="needs the extra 'gpu': consilience[gpu]")
+
+from consilience import DistanceGraphFusion, SimilarityGraphFusion, Views, ampute, load, load_digits_views
+from consilience.engines import get_engine
+from consilience.engines.torch import TorchEngine
+from consilience.engines.torch import device as devices
+from consilience.engines.torch.device import Device
+from consilience.metrics import ari
+from consilience.models import AverageGraph
+
+WITHOUT_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+
+
+def few(n=300):
+    views, _ = load_digits_views(return_X_y=True)
+    return {name: views[name][:n] for name in ("fourier", "profiles", "karhunen", "zernike")}
+
+
+def test_the_engine_has_a_device_and_a_name():
+    engine = TorchEngine(device="cpu")
+    assert get_engine("torch").name == engine.name == "torch"
+    assert copy.deepcopy(engine) == engine == pickle.loads(pickle.dumps(engine))
+    assert clone(DistanceGraphFusion(engine=engine)).engine == engine
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("abacus", "There is no device 'abacus'; use 'auto', 'cpu', 'cuda'"),
+        ("meta", "There is no device 'meta'"),
+        (3.5, "There is no device 3.5"),
+    ],
+)
+def test_unknown_devices_are_refused(name, match):
+    with pytest.raises(ValueError, match=match):
+        TorchEngine(device=name)
+
+
+@WITHOUT_GPU
+def test_a_gpu_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"There is no GPU that PyTorch .* device='cpu' works without"):
+        TorchEngine(device="cuda")
+
+
+def test_a_gpu_of_another_number_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(ValueError, match="There are 2 GPUs, 'cuda:0' to 'cuda:1'; there is no 'cuda:7'"):
+        TorchEngine(device="cuda:7")
+
+
+def test_work_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(Device, "free_bytes", lambda self: 1 << 20)
+    with pytest.raises(MemoryError, match=r"View 'x' needs about 8\.0 MiB on cpu, where 1\.0 MiB"):
+        Device.of("cpu").require(8 << 20, "View 'x'", "Take less.")
+
+
+def test_memory_that_runs_out_is_one_line(monkeypatch):
+    def run_out(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB and so on.")
+
+    monkeypatch.setattr("consilience.engines.torch.rounds.dca_round", run_out)
+    model = DistanceGraphFusion(n_clusters=3, engine=TorchEngine("cpu"))
+    with pytest.raises(MemoryError, match="The memory of cpu is used up") as caught:
+        model.fit(few(60))
+    assert "\n" not in str(caught.value) and not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25], ids=["complete", "missing samples"])
+@pytest.mark.parametrize("solver", ["dca", "exact"])
+@pytest.mark.parametrize("system", [SimilarityGraphFusion, DistanceGraphFusion, AverageGraph])
+def test_fits_are_those_of_the_default_engine(system, solver, missing, tmp_path):
+    if system is AverageGraph and solver == "exact":
+        return
+    views = ampute(Views(few()), missing, random_state=0) if missing else Views(few())
+    given = {"n_clusters": 5, "random_state": 0, "effort": "medium"}
+    if system is AverageGraph:
+        del given["effort"]
+    else:
+        given["solver"] = solver
+    default = system(**given).fit(views)
+    model = system(**given, engine=TorchEngine("cpu")).fit(views)
+    np.testing.assert_array_equal(model.labels_, default.labels_)
+    np.testing.assert_allclose(model.graph_.toarray(), default.graph_.toarray(), atol=1e-12)
+    new = {
+        name: array[300:350] for name, array in load_digits_views(return_X_y=True)[0].items() if name in few()
+    }
+    np.testing.assert_allclose(model.predict_proba(new), default.predict_proba(new), atol=1e-9)
+    loaded = load(system(**given, engine="torch").fit(views).save(tmp_path / "fit"))
+    assert loaded.engine == "torch"
+    np.testing.assert_allclose(loaded.predict_proba(new), default.predict_proba(new), atol=1e-9)
+
+
+def test_descriptions_are_those_of_the_default_engine():
+    default, model = (
+        DistanceGraphFusion(n_clusters=5, random_state=0, engine=engine).fit(few())
+        for engine in ("numba", "torch")
+    )
+    np.testing.assert_array_equal(model.labels_, default.labels_)
+    np.testing.assert_allclose(model.graph_.toarray(), default.graph_.toarray(), atol=1e-12)
+
+
+def test_two_fits_have_the_same_bits():
+    given = {"n_clusters": 5, "engine": "torch", "effort": "medium", "random_state": 0}
+    fits = (SimilarityGraphFusion(**given).fit(few()) for _ in "ab")
+    one, other = fits
+    assert one.graph_.data.tobytes() == other.graph_.data.tobytes()
+    assert one.embedding_.tobytes() == other.embedding_.tobytes()
+
+
+@pytest.mark.long
+def test_many_samples_by_regions_and_blocks(monkeypatch):
+    from consilience import make_multiview
+
+    sample = make_multiview(26_000, n_views=3, n_clusters=6, separation=5.0, random_state=0)
+    monkeypatch.setitem(devices._BLOCK_BYTES, "cpu", 1 << 22)
+    model = DistanceGraphFusion(
+        n_clusters=6, engine=TorchEngine("cpu"), neighbor_search="approximate", effort="low", random_state=0
+    ).fit(sample.views)
+    assert ari(sample.y, model.labels_) > 0.99
+    assert all(one.search == "approximate" and one.recall >= 0.9 for one in model.neighbor_searches_)
