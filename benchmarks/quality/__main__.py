@@ -38,7 +38,7 @@ from consilience.comparison.overview import Overview
 from consilience.comparison.pace import Step
 from consilience.datasets import corruptions
 from consilience.models import AverageGraph, systems
-from consilience.pages.bench import overviews
+from consilience.pages.bench import overviews, title_of
 
 from .data import TUNING, VALIDATION, folder_given, named_sets, pick
 
@@ -48,7 +48,7 @@ UNPREPARED = ("Average", "paper SGF", "paper DGF")
 PREPARED_FOR = ("noise-1:1", "noise-2:1", "shuffled-view", "copies", "rescaled-columns", "huge-columns")
 SPOILED = ("shuffle-one-30", "shuffle-all-30")  # what the parts of our models deal with
 MOST_CORRUPTED = 5000  # samples of a set that is corrupted: three systems, 24 conditions
-SEEDS, CORRUPTED_SEEDS = 5, 1
+SEEDS, CORRUPTED_SEEDS = 3, 1
 MAX_SECONDS = 60.0
 
 
@@ -96,7 +96,7 @@ def show(found: Comparison, folder: Path) -> None:
     found.write(folder, force=True)
     print(f"\n# {folder.name}")
     for block in overviews(found):
-        print(f"\n## {block.part}\n\n{compact(block).markdown()}\n{' '.join(block.sentences)}\n")
+        print(f"\n## {title_of(block)}\n\n{compact(block).markdown()}\n{' '.join(block.sentences)}\n")
         if len(found.conditions) > 1:
             for table in corruption_tables(found, found.systems, block.part).values():
                 print(table.markdown())

@@ -127,7 +127,9 @@ def do(piece: Piece) -> Cells:
         flagged = conflicts.flagged
         if truth.any():
             cell["auc"].append(float(roc_auc_score(truth.ravel(), np.nan_to_num(conflicts.scores).ravel())))
-            cell["share"].append(float(np.nanmean(conflicts.misplaced_shares[truth.any(axis=0)])))
+            shares = conflicts.misplaced_shares[truth.any(axis=0)]
+            known = shares[~np.isnan(shares)]  # not of views that are left out as a whole
+            cell["share"].append(float(known.mean()) if len(known) else None)
         counts = {"flags": flagged, "false": flagged & ~truth, "found": flagged & truth, "real": truth}
         for name, marked in counts.items():
             cell[name].append(int(marked.sum()))

@@ -56,7 +56,7 @@ quiet = pytest.mark.filterwarnings(
 
 @pytest.fixture(scope="module")
 def sample():
-    return make_multiview(90, n_views=3, n_clusters=3, separation=2.5, random_state=0)
+    return make_multiview(90, n_views=3, n_clusters=3, separation=4.0, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def views(sample):
 def save(path, seed, n_views):
     """Write an invented data set, sorted by class."""
     path.parent.mkdir(exist_ok=True)
-    made = make_multiview(N, n_views=n_views, n_clusters=3, separation=3.0, random_state=seed)
+    made = make_multiview(N, n_views=n_views, n_clusters=3, separation=5.0, random_state=seed)
     order = np.argsort(made.y, kind="stable")
     arrays = {f"X{i}": view[order] for i, view in enumerate(made.views.values())}
     np.savez(path, **arrays, y=made.y[order])
@@ -563,7 +563,7 @@ def test_approximate_next_to_exact_neighbours(folder, tmp_path, capsys):
 
 def test_by_vote_a_sample_is_not_its_own_neighbour():
     """Samples that come again keep their label by a rule of its own, which the vote does without."""
-    sample = make_multiview(150, n_views=3, n_clusters=4, separation=2.2, random_state=0)
+    sample = make_multiview(300, n_views=3, n_clusters=4, separation=2.5, random_state=0)
     views = Views(sample.views)
     model = systems()["DGF"](n_clusters=4, random_state=0).fit(views)
     np.testing.assert_array_equal(model.predict(views), model.labels_)
