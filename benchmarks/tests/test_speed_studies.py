@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -178,28 +180,178 @@ def answered(seconds, labels="same"):
         "stages": stages,
         "stages of all processors": {"search": 6.0},
         "GiB": 1.5,
+        "recall": [1.0, 0.9],
         "ari": 0.99,
         "labels": labels,
     }
 
 
+SIZE = {
+    **{"n": 1000, "k": 5, "features": [10, 30], "bytes of a feature": 4, "pairs": [999.0, 100.0]},
+    **{"edges": 8000, "bytes of a weight": 4, "rounds": 6, "has trust": False, "graph": 7000, "clusters": 3},
+    "kept bytes": 5_000_000,
+}
+GPU = {"GFLOP/s": 10.0, "GB/s": 2.0, "GB/s from here, pinned": 0.5, "GB/s to here, pinned": 0.25}
+
+
+def answered_by_device(seconds, bits=True):
+    return {
+        **answered(seconds),
+        **{"start": 3.0, "first": {"seconds": 9.0}, "device GiB": {"allocated": 0.5, "reserved": 0.75}},
+        **{"size": SIZE, "product bytes": {}, "same bits": {"labels": True, "embedding": bits}},
+    }
+
+
+def row(text, name):
+    return next(line for line in text.splitlines() if line.startswith(name))[len(name) :].split()
+
+
 def test_the_table_of_threads_says_what_each_gains():
     ceilings = {1: {"GFLOP/s": 50.0, "GB/s": 10.0}, 4: {"GFLOP/s": 180.0, "GB/s": 20.0}}
     found = {1: answered(8.0), 4: answered(2.5)}
-    lines = engines.table(found, ceilings).splitlines()
-    assert lines[0].split() == ["threads", "1", "4"]
-    search = next(line for line in lines if line.startswith("search"))
-    assert search.split()[1:] == ["4.00", "1.0x", "1.00", "1.25", "3.2x", "1.00"]
-    assert any(line.startswith("ceiling: GFLOP/s") and line.endswith("180   3.6x") for line in lines)
-    assert lines[-1] == "labels: the same on all; ARI with the truth 0.990"
+    table = engines.table(engines.thread_columns(found, ceilings))
+    assert table.splitlines()[0].split() == ["1", "threads", "4", "threads"]
+    assert row(table, "search") == ["4.00", "1.0x", "1.00", "1.25", "3.2x", "1.00"]
+    assert row(table, "ceiling: GFLOP/s") == ["50", "1.0x", "180", "3.6x"]
+    assert row(table, "recall of each view") == ["1.000", "0.900"] * 2
+    assert engines.verdicts(found, {}) == ["numba: labels are the same on all threads"]
     found[4] = answered(2.5, labels="others")
-    assert "NOT the same" in engines.table(found, ceilings)
+    assert "NOT the same" in engines.verdicts(found, {})[0]
+
+
+def test_the_table_of_devices_says_how_near_each_stage_is_to_its_floor():
+    found = {"cuda:0": answered_by_device(2.0)}
+    columns = engines.device_columns(found, {"cuda:0": GPU | {"facts": {}}}, answered(8.0))
+    both = [*engines.thread_columns({1: answered(8.0)}, {1: GPU}), *columns]
+    least = 2 * 1000 * (999 * 10 + 100 * 30) / 10e9
+    assert row(engines.table(columns), "search") == ["1.00", "4.0x", f"{least:.4f}", f"{least:.0%}"]
+    assert row(engines.table(both), "search")[3:] == row(engines.table(columns), "search")
+    assert row(engines.table(both), "label") == ["0.10", "1.0x", "0.00", "0.10", "1.0x"]
+    assert row(engines.table(columns), "first of two fits, s") == ["9.00"]
+    assert row(engines.table(columns), "reserved there, GiB") == ["0.75"]
+    assert engines.verdicts({}, found)[0].endswith("have the same bits")
+    found["cuda:0"] = answered_by_device(2.0, bits=False)
+    assert engines.verdicts({}, found)[0].endswith("have NOT the same bits: embedding")
+
+
+def test_floors_are_bytes_and_products_at_the_ceilings():
+    found = engines.floors(SIZE, {"embed": 1e6}, GPU)
+    assert found == pytest.approx(
+        {
+            "prepare": 1000 * 40 * 4 / 0.5e9,
+            "search": 2 * 1000 * (999 * 10 + 100 * 30) / 10e9,
+            "agree": 4 * 1000 * 5 * 2 / 2e9,
+            "connect": (4 * 1000 * 5 * 2 + 4 * 8000 + 8 * 1000) / 2e9,
+            "weigh": 8000 * (40 * 4 + 2 * 4) / 2e9,
+            "fuse": 6 * 8000 * (3 * 2 + 1) * 4 / 2e9,
+            "sparsify": (8000 + 7000) * 8 / 2e9,
+            "embed": 1e6 / 2e9,
+            "label": 8 * 1000 * 4 / 2e9,
+            "rest": 5e6 / 0.25e9,
+        }
+    )
+    few = engines.floors({**SIZE, "pairs": [999.0, float("nan")]}, {}, {"GFLOP/s": 10.0, "GB/s": 2.0})
+    assert few["prepare"] == pytest.approx(1000 * 40 * 4 / 2e9)
+    assert set(found) - set(few) == {"search", "embed", "label"}
 
 
 def test_threads_are_measured_and_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
     found = engines.fit(1500, 2, "low")
-    assert found["ari"] > 0.9 and set(found["stages"]) >= {"search", "fuse", "label"}
-    assert 0 < found["processor"] and 0.1 < found["GiB"] < 4
     ceilings = {1: {"GFLOP/s": 1.0, "GB/s": 1.0}}
     engines.draw({1: found}, ceilings, tmp_path / "threads.svg")
     assert "times as fast as on 1" in (tmp_path / "threads.svg").read_text()
+
+
+def test_fits_are_measured():
+    found = engines.fit(1500, 2, "low")
+    assert found["ari"] > 0.9 and set(found["stages"]) >= {"search", "fuse", "label", "rest"}
+    assert sum(found["stages"].values()) == pytest.approx(found["seconds"])
+    assert 0 < found["processor"] and 0.1 < found["GiB"] < 4
+    assert found["recall"] == [1.0] * 3
+
+
+@pytest.fixture
+def one_thread():
+    """Let PyTorch run on one thread: where others work, too, several wait for each other."""
+    torch = pytest.importorskip("torch", reason="needs the extra 'gpu': consilience[gpu]")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_devices_are_measured(one_thread, monkeypatch):
+    finished = []
+    monkeypatch.setattr(engines.Where, "finish", lambda self: finished.append(self.where.type))
+    found = engines.fit_on("cpu", 1500, "low")
+    assert found["same bits"] == {"labels": True, "embedding": True}
+    assert found["labels"] == engines.fit(1500, 2, "low")["labels"]
+    n_parts = len(found["stages"]) - 1 + 2  # without the rest; there are three searches
+    assert len(finished) == 1 + 2 * (n_parts + 1) and set(finished) == {"cpu"}
+    assert found["device GiB"] == {} and found["start"] > 0
+    assert found["size"]["pairs"] == [1499.0] * 3
+    assert engines.fit_on("cpu", 1500, "low", n_fits=1)["same bits"] is None
+    monkeypatch.setattr(engines, "_SIDE", 64)
+    monkeypatch.setattr(engines, "_COPIED", 1 << 12)
+    ceiling = engines.ceiling_on("cpu")
+    least = engines.floors(found["size"], found["product bytes"], ceiling)
+    assert set(least) == set(found["stages"]) - {"embed", "label"}
+    assert "torch on cpu" in engines.table(engines.device_columns({"cpu": found}, {"cpu": ceiling}))
+
+
+def test_products_with_blocks_are_counted():
+    torch = pytest.importorskip("torch", reason="needs the extra 'gpu': consilience[gpu]")
+    from consilience.engines.torch.handles import DeviceGraph
+    from consilience.engines.torch.spectrum.block_product import BlockProduct
+
+    indptr, indices = torch.tensor([0, 2, 3]), torch.tensor([0, 1, 0], dtype=torch.int32)
+    product = BlockProduct(DeviceGraph(indptr, indices, torch.ones(3, dtype=torch.float64), (2, 2)))
+    block = torch.ones((2, 4))
+    with engines._product_bytes() as counted:
+        first = product(block)
+        assert counted() == 3 * (4 + 4) + 3 * 4 + (3 + 2) * 4 * 4
+        product(block)
+    assert counted() == 2 * 116
+    assert torch.equal(product(block), first) and counted() == 2 * 116
+
+
+def test_a_device_that_is_not_there_is_one_line(capsys):
+    with pytest.raises(SystemExit) as ended:
+        engines.main(["--engines", "torch", "--device", "cuda:99"])
+    printed = capsys.readouterr()
+    assert ended.value.code == 2 and printed.out == ""
+    assert len(printed.err.splitlines()) == 1
+
+
+def test_engines_are_measured_side_by_side_and_kept(tmp_path, capsys, monkeypatch):
+    out, asked = tmp_path / "engines.json", []
+    answers = {
+        "ceiling": GPU,
+        "ceiling_on": GPU | {"facts": {"device": "cpu"}},
+        "fit": answered(8.0),
+        "fit_on": answered_by_device(2.0),
+    }
+
+    def run(function, arguments, **limits):
+        name = function.rpartition(".")[2]
+        asked.append((name, arguments.get("n_jobs", arguments.get("device"))))
+        return Outcome(None if len(asked) == stop else answers[name], "stopped", 1.0, 9.0)
+
+    monkeypatch.setattr(engines, "run_limited", run)
+    stop = 4
+    with pytest.raises(SystemExit, match="stopped"):
+        engines.main(["--threads", "1", "2", "--n", "500", "--out", str(out)])
+    assert asked == [("ceiling", 2), ("fit", 2), ("ceiling", 1), ("fit", 1)]
+    assert json.loads(out.read_text())["found"]["2"]["seconds"] == 8.0
+    capsys.readouterr()
+    pytest.importorskip("torch", reason="needs the extra 'gpu': consilience[gpu]")
+    asked.clear()
+    command = ["--engines", "numba", "torch", "--threads", "1", "--device", "cpu", "cpu", "--out", str(out)]
+    stop = 0
+    engines.main(command)
+    assert asked == [("ceiling", 1), ("fit", 1), ("ceiling_on", "cpu"), ("fit_on", "cpu")]
+    printed = capsys.readouterr().out
+    assert "1 threads" in printed and "torch on cpu" in printed and "the same bits" in printed
+    kept = json.loads(out.read_text())
+    assert kept["devices"]["cpu"]["seconds"] == 2.0 and kept["floors"]["cpu"]["rest"] == 0.02

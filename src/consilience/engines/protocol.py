@@ -93,6 +93,7 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
+    takes_device_arrays: ClassVar[bool] = False  # whether rows may be a `views.DeviceArray`, of a GPU
 
     # About the engine
 
@@ -120,7 +121,7 @@ class Engine(ABC):
     # Rows: features and neighbours
 
     @abstractmethod
-    def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
+    def describe(self, rows: Any, seen: Mask | None) -> Columns:
         """Return range, mean, variance and zeros of the columns of a dense view, over the rows seen."""
 
     @abstractmethod

@@ -128,6 +128,15 @@ def stored(
     return register
 
 
+AS_ARRAY: dict[type, Callable[[Any], Any]] = {}
+"""Classes whose objects are stored as an array of NumPy, and the functions that return it."""
+
+
+def stored_as_array(cls: type, array_of: Callable[[Any], Any]) -> None:
+    """Let objects of a class be stored as arrays: they are arrays in other places."""
+    AS_ARRAY[cls] = array_of
+
+
 def require(condition: Any, message: str) -> None:
     """Raise a ValueError with this message unless the condition holds."""
     if not condition:

@@ -30,8 +30,9 @@ from ..stages.search import USUAL_CLUSTERS, resolve_n_neighbors
 from ..stages.select import ClusterSelection, select, width_to_select
 from ..stages.table import planned
 from ..views import Views
+from ..views.device_arrays import like_input
 from .estimator import estimator
-from .given import GivenViews
+from .given import GivenViews, views_given
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +117,26 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
         return self
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> Any:
+        """Cluster the samples, and return the cluster of each.
+
+        Parameters
+        ----------
+        X : as for `fit`
+            The views.
+        y : None
+            Ignored.
+        **kwargs
+            Passed to `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            `labels_`. If all views are tensors of PyTorch, or all arrays of CuPy: the same as one of these,
+            on the device of the first view.
+        """
+        return like_input(views_given(X), super().fit_predict(X, y, **kwargs))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the fitted model to a file that `consilience.load` reads, here or on another machine.

@@ -36,12 +36,13 @@ from ..stages.table import plan_of, require_memory
 from ..stages.trust import trust
 from ..stages.weigh import weigh
 from ..views import Views
+from ..views.device_arrays import like_input
 from .base import MAX_CLUSTERS, MultiviewClusterer, Settings, cluster_graph
 from .each_view import labels_by_view
 from .estimator import estimator
 from .fitted import DescribedResult, StageResults, ViewTable, make_view_table
 from .fusion_docs import AVERAGE_DOC, DGF_DOC, SGF_DOC
-from .given import ROW_ORDERS, GivenViews, RowOrder, forms_of, kind_of_order
+from .given import ROW_ORDERS, GivenViews, RowOrder, forms_of, kind_of_order, views_given
 from .prediction import EdgeModel, Predictor
 from .queries import read_new_samples
 
@@ -321,7 +322,7 @@ class GraphFusion(MultiviewClusterer):
         require_memory(size, type(self).__name__)
         return plan_of(size, selects=selects)
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Any:
         """Return the cluster of each of some new samples.
 
         Parameters
@@ -335,7 +336,7 @@ class GraphFusion(MultiviewClusterer):
         Returns
         -------
         ndarray of shape (n_new,)
-            Clusters, as in `labels_`.
+            Clusters, as in `labels_`; for tensors of PyTorch or arrays of CuPy the same kind.
 
         See Also
         --------
@@ -351,10 +352,9 @@ class GraphFusion(MultiviewClusterer):
         >>> model.predict(new).shape
         (297,)
         """
-        labels: NDArray[np.intp] = self.predict_proba(X).argmax(axis=1)
-        return labels
+        return like_input(views_given(X), self._probabilities(X).argmax(axis=1))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Any:
         """Return how much of the weight of a new sample's edges leads to each cluster.
 
         A sample that is the same as some of the fit in every view that it has takes what these have.
@@ -367,8 +367,11 @@ class GraphFusion(MultiviewClusterer):
         Returns
         -------
         ndarray of shape (n_new, number of clusters)
-            Rows sum to 1.
+            Rows sum to 1. For tensors of PyTorch or arrays of CuPy the same kind.
         """
+        return like_input(views_given(X), self._probabilities(X))
+
+    def _probabilities(self, X: Any) -> Floats:
         check_is_fitted(self)
         engine = get_engine(self.engine)
         new = read_new_samples(self, X, self.predictor_.forms)

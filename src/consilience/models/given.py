@@ -233,6 +233,19 @@ def id_order(views: Views) -> Order | None:
     return _places(order)
 
 
+def views_given(X: Any) -> list[Any]:
+    """Return the views as they were given, unread; none if they came in a container of our own or of cells.
+
+    Examples
+    --------
+    >>> views_given({"a": [[1.0]], "b": None})
+    [[[1.0]]]
+    """
+    if isinstance(X, Views | SharedViews) or is_annotated(X):
+        return []
+    return [one for one in split_views(X)[1] if one is not None]
+
+
 def views_for(metric: Any, X: Any) -> Views:
     """Return the views in X for a fit with this metric: matrices between samples known as such.
 
@@ -245,7 +258,7 @@ def views_for(metric: Any, X: Any) -> Views:
     flags = _precomputed(metric, list(X.names))
     new = [
         i
-        for i, (flag, own, array) in enumerate(zip(flags, X.pairwise, X.arrays, strict=True))
+        for i, (flag, own, array) in enumerate(zip(flags, X.pairwise, X.resident_arrays, strict=True))
         if flag and not own and array.shape[0] == array.shape[1]
     ]
     for i in new:

@@ -14,7 +14,7 @@ from ..spaces import Space
 from ..stages.agree import select_views
 from ..stages.prepare import SCALES, metrics_of_views, prepare
 from ..stages.search import USUAL_CLUSTERS, resolve_n_neighbors
-from ..views import Views
+from ..views import Views, in_memory
 from .given import views_for
 
 SELECTIONS = ("agreement", "all")
@@ -99,7 +99,7 @@ def _features(space: Space) -> Any | None:
     if space.scaling.changes_nothing and space.metric != "cosine":
         return None
     rows = space.rows if space.seen is None else space.rows[space.seen]
-    rows = space.scaling(rows)
+    rows = in_memory(space.scaling(rows))
     if space.metric == "cosine":
         rows = normalize(sparse.csr_matrix(rows) if sparse.issparse(rows) else rows)
     return sparse.csr_array(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)

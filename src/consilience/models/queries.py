@@ -97,7 +97,7 @@ def _as_views(X: Any, forms: tuple[ViewForm, ...]) -> Views:
 
 def _checked(views: Views, i: int, form: ViewForm, *, alone: bool, model: Any) -> Any:
     """Return one view of the new samples after checking that it is like that of the fit."""
-    array, labels = views.arrays[i], views.columns[i]
+    array, labels = views.resident_arrays[i], views.columns[i]
     if is_precomputed(form.metric) and views.pairwise[i]:
         labels = _known_samples(views, i, form, model)
     if array.shape[1] != form.n_features:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..io.stored import require, stored
-from ..views import Views
+from ..views import Views, in_memory
 from .scaling import Seen
 from .space import Space
 
@@ -94,6 +94,7 @@ class Transform:
 
         What becomes of them follows from the features of the fit: rows may be sparse or dense.
         """
+        rows = in_memory(rows)
         if self.is_of_sparse:
             return _unit_rows(self._of_sparse(sparse.csr_array(rows, dtype=np.float64)))
         dense = rows.toarray() if sparse.issparse(rows) else rows
@@ -151,6 +152,7 @@ def described(space: Space, name: str) -> Space:
     >>> space.scaling(space.rows).std(axis=0).round(6)
     array([1., 1., 1.])
     """
+    space = space.in_memory()
     transform = _learn(space.rows, space.seen, name)
     return Space(
         space.name,

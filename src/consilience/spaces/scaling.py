@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..io.stored import stored
+from ..views import DeviceArray, in_memory
 
 if TYPE_CHECKING:
     from ..engines import Engine
@@ -158,6 +159,11 @@ class Scaling:
         """Return rows of the view, or of other samples, on the new scale; each row by itself."""
         if self.changes_nothing:
             return rows
+        if isinstance(rows, DeviceArray):
+            if self.factors is not None:
+                return rows.rescaled(self.center, self.factors)
+            assert self.plan is not None
+            return rows.rescaled(None, self.plan.factors, self.plan.features if self.plan.roots else None)
         if self.factors is not None:
             if sparse.issparse(rows):
                 return sparse.csr_array(rows.multiply(self.factors[None, :]))
@@ -172,7 +178,7 @@ class Scaling:
 
 def thinned(array: Any) -> Any:
     """Return a view of mostly zeros as a sparse matrix: all later steps take a fraction of the time."""
-    return sparse.csr_array(array) if _is_thin(array, array.shape[0]) else array
+    return sparse.csr_array(in_memory(array)) if _is_thin(array, array.shape[0]) else array
 
 
 def _is_thin(array: Any, n_rows: int) -> bool:
@@ -181,7 +187,8 @@ def _is_thin(array: Any, n_rows: int) -> bool:
         return False
     found, enough, step = 0, FEW_ENTRIES * n_rows * array.shape[1], max(1, _BLOCK // array.shape[1])
     for start in range(0, len(array), step):  # most often the first tenth is enough
-        found += int(np.count_nonzero(array[start : start + step]))
+        part = array[start : start + step]
+        found += part.n_nonzero() if isinstance(part, DeviceArray) else int(np.count_nonzero(part))
         if found >= enough:
             return False
     return True
@@ -219,7 +226,7 @@ def plan_rescaling(array: Any, metric: Any, seen: Seen, engine: Engine) -> Resca
     (array([7]), False)
     """
     if metric == "cosine":
-        return _plan_for_cosine(array if seen is None else array[seen])
+        return _plan_for_cosine(array if seen is None else array[seen], engine)
     if metric not in _AFFECTED:
         return None
     variances = _variances(array, seen, engine)
@@ -233,7 +240,12 @@ def plan_rescaling(array: Any, metric: Any, seen: Seen, engine: Engine) -> Resca
     return Rescaling(varying, _inverse(np.sqrt(variances)), True, _n_effective(variances))
 
 
-def _plan_for_cosine(array: Any) -> Rescaling | None:
+def _plan_for_cosine(array: Any, engine: Engine) -> Rescaling | None:
+    if isinstance(array, DeviceArray):
+        columns = engine.describe(array, None)
+        if (columns.lowest < 0).any() or columns.n_nonzero.sum() > (1 - SPARSE_SHARE) * array.size:
+            return _standing_apart(columns.variance + columns.mean**2)  # no counts
+        array = in_memory(array)
     sizes = _mean_squares(array)
     if not np.isfinite(sizes).all():
         return None
@@ -272,7 +284,7 @@ def seems_counted(array: Any, seen: Seen, engine: Engine, *, rescaled: bool = Fa
     [False, True]
     """
     if _is_thin(array, array.shape[0] if seen is None else int(seen.sum())):
-        array = sparse.csr_array(array)
+        array = sparse.csr_array(in_memory(array))
     if sparse.issparse(array):
         rows = array if seen is None else array[seen]
         return looks_like_counts(_without_standing_apart(rows, engine) if rescaled else rows)

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from ..io.stored import stored
+from ..views import DeviceArray, in_memory
 from .metric import is_precomputed, metric_label
 from .scaling import Scaling
 
@@ -91,6 +92,10 @@ class Space:
             seen=None if self.seen is None else self.seen[members],
             sample_ids=members if self.sample_ids is None else self.sample_ids[members],
         )
+
+    def in_memory(self) -> Space:
+        """Return the space with its rows in the memory of this process."""
+        return replace(self, rows=in_memory(self.rows)) if isinstance(self.rows, DeviceArray) else self
 
     @property
     def is_divisible(self) -> bool:
@@ -191,8 +196,11 @@ def check_range(rows: Any, metric: Any, name: str) -> None:
     """Raise a ValueError if squared Euclidean distances between rows may exceed the largest number."""
     if metric != "euclidean" or rows.dtype.itemsize < 8:  # squares of smaller numbers always fit
         return
-    values = rows.data if sparse.issparse(rows) else rows
-    least, largest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    if isinstance(rows, DeviceArray):
+        least, largest = rows.range()
+    else:
+        values = rows.data if sparse.issparse(rows) else rows
+        least, largest = float(values.min(initial=0.0)), float(values.max(initial=0.0))
     with np.errstate(over="ignore"):
         square = np.float64(largest - least) ** 2 * rows.shape[1]
     if not np.isfinite(square):

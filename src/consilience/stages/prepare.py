@@ -15,7 +15,7 @@ from ..run.messages import Advice, Setting, warn
 from ..spaces import Scaling, Space, is_precomputed, resolve_metrics, takes_missing_cells
 from ..spaces.scaling import Rescaling, plan_rescaling, thinned
 from ..spaces.space import check_range
-from ..views import Views
+from ..views import Views, in_memory
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,9 @@ def prepare(views: Views, metrics: Sequence[Any], scale: str, *, engine: Engine)
 
 def make_space(views: Views, i: int, metric: Any, scale: str, engine: Engine) -> Space:
     """Return a view with its metric and scale."""
-    rows, encoding = views.arrays[i], views.encodings[i]
+    rows, encoding = views.resident_arrays[i], views.encodings[i]
+    if not engine.takes_device_arrays:
+        rows = in_memory(rows)
     if metric in ("euclidean", "cosine"):
         rows = thinned(rows)
     return Space(
@@ -199,7 +201,7 @@ def metrics_of_views(metric: Any, views: Views, scale: str, engine: Engine) -> t
     """Return what each view is measured by, or raise a ValueError for a view that cannot be measured so."""
     metrics = resolve_metrics(
         metric,
-        views.arrays,
+        views.resident_arrays if engine.takes_device_arrays else views.arrays,
         views.names,
         [None if encoding is None else encoding.kinds for encoding in views.encodings],
         views.graphs,

@@ -167,7 +167,9 @@ class FitSize:
 
 def view_sizes(views: Views, metrics: Sequence[Any]) -> tuple[ViewSize, ...]:
     """Return how large views are, given the metric of each."""
-    return tuple(_view_size(array, metric) for array, metric in zip(views.arrays, metrics, strict=True))
+    return tuple(
+        _view_size(array, metric) for array, metric in zip(views.resident_arrays, metrics, strict=True)
+    )
 
 
 def _view_size(array: Any, metric: Any) -> ViewSize:

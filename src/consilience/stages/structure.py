@@ -113,7 +113,7 @@ def _some_samples(space: Space, rng: np.random.RandomState) -> Space:
     members = np.arange(space.n_samples) if space.seen is None else np.flatnonzero(space.seen)
     if len(members) > MOST_SAMPLES:
         members = np.sort(rng.permutation(members)[:MOST_SAMPLES])
-    return replace(space.of_samples(members), seen=None)
+    return replace(space.of_samples(members).in_memory(), seen=None)
 
 
 def _varies(rows: Any) -> Bools:

@@ -14,6 +14,8 @@ from scipy import sparse
 from ..io.stored import stored
 from ..words import listed
 from .alignment import align_tables, check_mask, check_pairwise, joint_mask, positions_of
+from .content_order import row_hashes
+from .device_arrays import DeviceArray, in_memory
 from .encoding import Encoding
 from .reading import (
     Array,
@@ -28,7 +30,18 @@ from .reading import (
 from .tables import Ids, Table, read_ids
 
 
-@stored(attributes=("names", "arrays", "sample_ids", "mask", "pairwise", "columns", "encodings", "graphs"))
+@stored(
+    attributes=(
+        "names",
+        "resident_arrays",
+        "sample_ids",
+        "mask",
+        "pairwise",
+        "columns",
+        "encodings",
+        "graphs",
+    )
+)
 class Views:
     """Several views of the same samples.
 
@@ -43,7 +56,8 @@ class Views:
         rows are matched by id, in the order of the first view that has ids. A polars DataFrame has ids if
         `id_column` names them. Nothing is copied that is already in order, and the input is never changed.
         Entries must be numbers; an array of objects is taken if all of them are. Columns of a DataFrame may
-        also be text or categories. A `GraphView` is a graph, an AnnData or MuData several views.
+        also be text or categories. Tensors of PyTorch and arrays of CuPy or JAX are taken where they are. A
+        `GraphView` is a graph, an AnnData or MuData several views.
         A row of NaN is a sample that the view has not seen; single NaN are empty cells, which only some
         metrics accept.
     names : sequence of str, optional
@@ -71,7 +85,9 @@ class Views:
     names : tuple of str
         Names of the views.
     arrays : tuple of ndarray or CSR matrix
-        The views, float64 or (where the input was) float32.
+        The views, float64 or (where the input was) float32, in the memory of this process.
+    resident_arrays : tuple of ndarray, CSR matrix or DeviceArray
+        The same where they are: those that came as arrays on a GPU stay there, until `arrays` is asked for.
     sample_ids : ndarray or None
         Ids of the samples, if there are any.
     mask : ndarray of bool or None
@@ -117,7 +133,7 @@ class Views:
     """
 
     names: tuple[str, ...]
-    arrays: tuple[Array, ...]
+    resident_arrays: tuple[Array, ...]
     sample_ids: Ids | None
     mask: NDArray[np.bool_] | None
     pairwise: tuple[bool, ...]
@@ -198,7 +214,7 @@ class Views:
             to_floats(table, None if one is None or one.all() else one, square, self.sample_ids)
             for table, one, square in zip(tables, seen, self.pairwise, strict=True)
         ]
-        self.arrays = tuple(values for values, _ in converted)
+        self.resident_arrays = tuple(values for values, _ in converted)
         self.mask = joint_mask([one for _, one in converted], n_samples, self.sample_ids)
         self.columns = tuple(table.columns for table in tables)
         self.encodings = tuple(table.encoding for table in tables)
@@ -206,11 +222,20 @@ class Views:
 
     def _tables(self, names: tuple[str, ...]) -> list[Table]:
         """Return the views as tables again, under these names."""
-        parts = zip(names, self.arrays, self.columns, self.encodings, self.graphs, strict=True)
+        parts = zip(names, self.resident_arrays, self.columns, self.encodings, self.graphs, strict=True)
         return [
             Table(name, array, columns, encoding=encoding, graph=graph, seen=self.seen(i))
             for i, (name, array, columns, encoding, graph) in enumerate(parts)
         ]
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The views, in the memory of this process."""
+        return tuple(map(in_memory, self.resident_arrays))
+
+    @arrays.setter
+    def arrays(self, arrays: tuple[Array, ...]) -> None:
+        self.resident_arrays = arrays
 
     @property
     def feature_names(self) -> tuple[Ids | None, ...]:
@@ -220,7 +245,7 @@ class Views:
     @property
     def n_samples(self) -> int:
         """Number of samples."""
-        return int(self.arrays[0].shape[0])
+        return int(self.resident_arrays[0].shape[0])
 
     @property
     def n_views(self) -> int:
@@ -230,7 +255,7 @@ class Views:
     @property
     def n_features(self) -> tuple[int, ...]:
         """Number of features of each view."""
-        return tuple(int(array.shape[1]) for array in self.arrays)
+        return tuple(int(array.shape[1]) for array in self.resident_arrays)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -258,7 +283,7 @@ class Views:
         picked = [self._number(i) for i in ([which] if isinstance(which, (int, np.integer, str)) else which)]
         new = copy(self)
         new.names = _check_names(None, [self.names[i] for i in picked])
-        new.arrays = tuple(self.arrays[i] for i in picked)
+        new.resident_arrays = tuple(self.resident_arrays[i] for i in picked)
         new.pairwise = tuple(self.pairwise[i] for i in picked)
         new.columns = tuple(self.columns[i] for i in picked)
         new.encodings = tuple(self.encodings[i] for i in picked)
@@ -293,7 +318,7 @@ class Views:
             table.reorder(np.where(seen, np.cumsum(seen) - 1, -1), None)
         values, visible = to_floats(table, seen, False, self.sample_ids)
         new = copy(self)
-        new.arrays = _put(self.arrays, i, values)
+        new.resident_arrays = _put(self.resident_arrays, i, values)
         new.columns = _put(self.columns, i, table.columns)
         new.encodings = _put(self.encodings, i, table.encoding)
         new.pairwise, new.graphs = _put(self.pairwise, i, False), _put(self.graphs, i, None)
@@ -314,8 +339,8 @@ class Views:
         ValueError: view 'size', row 1, column 0 holds NaN (in all 1 NaN in this view): ...
         """
         i = self._number(view)
-        table = Table(self.names[i], self.arrays[i], _only_names(self.columns[i]))
-        if not is_finite(self.arrays[i]):
+        table = Table(self.names[i], self.resident_arrays[i], _only_names(self.columns[i]))
+        if not is_finite(self.resident_arrays[i]):
             check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
     def fingerprint(self, view: int | str | None = None) -> str:
@@ -334,10 +359,14 @@ class Views:
         (True, False)
         """
         digest = hashlib.sha256()
-        picked = self.items() if view is None else [("", self.arrays[self._number(view)])]
-        for name, array in picked:
+        names = self.names if view is None else ("",)
+        picked = self.resident_arrays if view is None else (self.resident_arrays[self._number(view)],)
+        for name, array in zip(names, picked, strict=True):
             digest.update(f"{name}|{array.shape}|{array.dtype}|".encode())
-            parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
+            if isinstance(array, DeviceArray):  # hashed there: only a number for each row comes here
+                parts: tuple[Any, ...] = (row_hashes(array),)
+            else:
+                parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
             for part in parts:
                 digest.update(np.ascontiguousarray(part).data)
         if view is not None:
@@ -367,7 +396,7 @@ class Views:
     def __getitem__(self, rows: Any) -> Views: ...
     def __getitem__(self, rows: Any) -> Any:
         if isinstance(rows, str):
-            return self.arrays[self._number(rows)]
+            return in_memory(self.resident_arrays[self._number(rows)])
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
             rows = rows[0]  # scikit-learn writes X[rows, ...]
         try:
@@ -382,7 +411,8 @@ class Views:
     def _take(self, rows: slice | NDArray[np.intp]) -> Views:
         new = copy(self)
         square = self.pairwise
-        new.arrays = tuple(take_samples(array, rows, p) for array, p in zip(self.arrays, square, strict=True))
+        parts = zip(self.resident_arrays, square, strict=True)
+        new.resident_arrays = tuple(take_samples(array, rows, p) for array, p in parts)
         new.columns = tuple(
             columns[rows] if p and columns is not None else columns
             for columns, p in zip(self.columns, square, strict=True)
@@ -402,7 +432,7 @@ class Views:
 
     def __repr__(self) -> str:
         parts = []
-        for i, (name, array) in enumerate(self.items()):
+        for i, (name, array) in enumerate(zip(self.names, self.resident_arrays, strict=True)):
             n, d = array.shape
             density = f" sparse ({array.nnz / (n * d):.2g} filled)" if sparse.issparse(array) else ""
             seen = self.seen(i)

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .device_arrays import DeviceArray
+
 if TYPE_CHECKING:
     from .container import Views
 
@@ -37,6 +39,7 @@ _UNSEEN = np.uint64(0xD6E8FEB86659FD93)  # in place of a row that a view does no
 _STORED_ZERO = np.uint64(0xA0761D6478BD642F)  # an edge of length 0 is an edge
 _FACTORS = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)  # of MurmurHash3
 _SHIFT = np.uint64(33)
+_MOVED = (1 << 31) - 1  # what is left of 64 bits that move so far to the right
 
 
 def content_order(views: Views, used: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
@@ -77,7 +80,7 @@ def n_numbers(views: Views) -> int:
     >>> n_numbers(Views([[[1.0, 2.0], [3.0, 4.0]], [[5.0], [6.0]]]))
     6
     """
-    return sum(int(array.nnz if sparse.issparse(array) else array.size) for array in views.arrays)
+    return sum(int(array.nnz if sparse.issparse(array) else array.size) for array in views.resident_arrays)
 
 
 def content_keys(views: Views, used: NDArray[np.bool_] | None = None) -> Keys:
@@ -95,13 +98,23 @@ def content_keys(views: Views, used: NDArray[np.bool_] | None = None) -> Keys:
     True
     """
     keys = np.zeros(views.n_samples, dtype=np.uint64)
-    counted = range(len(views.arrays)) if used is None else np.flatnonzero(used).tolist()
+    counted = range(views.n_views) if used is None else np.flatnonzero(used).tolist()
     for i in counted:
         if not views.pairwise[i]:
-            columns = np.arange(1, views.arrays[i].shape[1] + 1, dtype=np.uint64)
-            rows, _ = _sums(views.arrays[i], _multipliers(columns), square=False)
-            keys = _joined(keys, rows, views.seen(i))
+            keys = _joined(keys, row_hashes(views.resident_arrays[i]), views.seen(i))
     return _refined(keys, views, [i for i in counted if views.pairwise[i]])
+
+
+def row_hashes(array: Any) -> Keys:
+    """Return a hash of each row of features: the same from any kind of array that holds the same numbers.
+
+    Examples
+    --------
+    >>> hashes = row_hashes(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
+    >>> bool(hashes[0] == hashes[2]), bool(hashes[0] == hashes[1])
+    (True, False)
+    """
+    return _sums(array, _multipliers(np.arange(1, array.shape[1] + 1, dtype=np.uint64)), square=False)[0]
 
 
 def _refined(keys: Keys, views: Views, matrices: Sequence[int]) -> Keys:
@@ -138,8 +151,24 @@ def _sums(array: Any, multipliers: Keys, square: bool) -> tuple[Keys, Keys]:
     And over each column times those of their rows, if the array is square: a matrix between samples. Its
     diagonal, which a fit does not use, is left out.
     """
+    if isinstance(array, DeviceArray):  # no matrix between samples: these are in this memory
+        return _device_sums(array, multipliers), np.empty(0, dtype=np.uint64)
     sums = _sparse_sums if sparse.issparse(array) else _dense_sums
     return sums(array, multipliers, square)
+
+
+def _device_sums(array: DeviceArray, multipliers: Keys) -> Keys:
+    """Return the same sums over rows, computed where the array is: signed numbers have the same bits."""
+    times, parts = array.sent(multipliers.view(np.int64)), []
+    for block in array.blocks():
+        own = block.double() + 0.0  # -0.0 becomes 0.0
+        bits = own.masked_fill(own.isnan(), np.nan).view(times.dtype)
+        bits = bits ^ ((bits >> int(_SHIFT)) & _MOVED)
+        for factor in _FACTORS:
+            bits = bits * int(factor.view(np.int64))
+            bits = bits ^ ((bits >> int(_SHIFT)) & _MOVED)
+        parts.append((bits * times).sum(dim=1).cpu().numpy())
+    return np.concatenate(parts).view(np.uint64)
 
 
 def _dense_sums(array: NDArray[Any], multipliers: Keys, square: bool) -> tuple[Keys, Keys]:

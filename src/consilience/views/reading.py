@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..graphs import check_sparse
+from .device_arrays import DeviceArray, in_memory, is_foreign, read_foreign
 from .frames import is_polars, read_frame, read_polars
 from .graphs import GraphView, ask_for_kind, looks_like_graph
 from .tables import (
@@ -55,6 +56,8 @@ def read_table(name: str, raw: Any, id_column: str | None) -> Table:
     elif sparse.issparse(raw):
         check_sparse(raw, f"view {name!r}")
         table = Table(name, raw)
+    elif is_foreign(raw):
+        table = Table(name, read_foreign(name, raw))
     elif isinstance(raw, GraphView):
         ids = None if raw.counted else raw.nodes
         table = Table(name, raw.matrix, ids=ids, column_ids=ids, counted=raw.counted, graph=raw.kind)
@@ -115,7 +118,7 @@ def to_floats(
 
     A row that holds nothing but NaN is a sample that was not seen; single NaN stay.
     """
-    values = table.values
+    values = in_memory(table.values) if square else table.values
     kind = values.dtype.kind
     if kind == "c":
         raise ValueError(f"view {table.name!r}: Complex data not supported, pass real and imaginary parts")
@@ -132,6 +135,8 @@ def to_floats(
         if seen is not None:
             values[~seen] = 0
         values = _numbers(table, values, ids)
+    if isinstance(values, DeviceArray):
+        return _device_floats(values.as_type(dtype), table, seen, ids)
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinity, which is then found
         if not sparse.issparse(values):
             values = np.require(values, dtype=dtype, requirements=["C", "A"])
@@ -149,8 +154,25 @@ def to_floats(
     return values, seen
 
 
+def _device_floats(
+    values: DeviceArray, table: Table, seen: NDArray[np.bool_] | None, ids: Ids | None
+) -> tuple[DeviceArray, NDArray[np.bool_] | None]:
+    """Do the same for an array on a device: only which samples were not seen comes here."""
+    finite = values.is_finite()
+    empty = None if finite else values.empty_rows()
+    if empty is not None and empty.any():
+        seen = ~empty if seen is None else seen & ~empty
+    if seen is not None and not seen.all():
+        values = values.hidden(seen)
+    if not finite and values.has_infinite():  # single NaN may be accepted later
+        check_cells(values, lambda i, j: table.place(i, j, ids), allow_nan=True)
+    return values, seen
+
+
 def is_finite(values: Array) -> bool:
     """Say whether the sum is finite: one pass without temporaries; a sum that overflows is checked later."""
+    if isinstance(values, DeviceArray):
+        return values.is_finite()
     flat = values.data if sparse.issparse(values) else values.reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(flat.sum()))
@@ -227,6 +249,7 @@ def _numbers(table: Table, entries: NDArray[Any], ids: Ids | None) -> NDArray[np
 
 def check_cells(values: Any, place: Callable[[int, int], str], *, allow_nan: bool) -> None:
     """Raise a ValueError that says where the first infinity is, or the first NaN if that is not allowed."""
+    values = in_memory(values)
     flat = values.data if sparse.issparse(values) else values.reshape(-1)
     first, n_nan, n_inf = -1, 0, 0
     for start in range(0, flat.size, _BLOCK):
@@ -255,6 +278,8 @@ def take_samples(array: Array, rows: slice | NDArray[np.intp], square: bool) -> 
     taken = array[rows]
     if square:
         taken = taken[:, rows]
+    if isinstance(taken, DeviceArray):
+        return taken
     if not sparse.issparse(taken):
         return np.ascontiguousarray(taken)
     taken.sum_duplicates()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .device_arrays import in_memory
 from .encoding import Encoding, declare, declared_kinds
 
 Ids: TypeAlias = NDArray[Any]
@@ -63,7 +64,7 @@ class Table:
         if sparse.issparse(self.values):
             raise ValueError(f"kinds: view {self.name!r} is sparse, and its columns can only be numbers")
         found = declared_kinds(kinds, self.columns, self.values.shape[1], self.name)
-        values = self.values
+        values = in_memory(self.values)
         if self.seen is not None:  # the zeros of samples that were not seen are no codes
             values = np.where(self.seen[:, None], values, np.nan)
         self.values, self.encoding = declare(values, self.encoding, found, self.name)

@@ -31,6 +31,7 @@ from ...graphs import EdgeKernel, EdgeSet, Moments
 from ...spaces import Metric, Space
 from ...spaces.scaling import Columns, thinned
 from ...spaces.space import check_features, check_graph_distances, check_pairs, check_range
+from ...views import in_memory
 from .. import embedding, threads
 from ..host import HostEngine
 from ..points.cached import CachedPoints
@@ -61,13 +62,14 @@ class NumbaEngine(HostEngine):
 
     name: ClassVar[str] = "numba"
 
-    def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
+    def describe(self, rows: Any, seen: Mask | None) -> Columns:
+        rows = in_memory(rows)
         if rows.size <= MANY_ENTRIES:
             return Columns.of(rows if seen is None else rows[seen])
         return describe_columns(rows, seen)
 
     def place(self, space: Space) -> Any:
-        return _place(space)
+        return _place(space.in_memory())
 
     def subset(self, points: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
         return CachedPoints(SubsetPoints(points, rows, n_samples))

@@ -16,6 +16,7 @@ from scipy import sparse
 from ...graphs import EdgeKernel, EdgeSet, Moments
 from ...spaces import Space
 from ...spaces.scaling import Columns
+from ...views import in_memory
 from .. import embedding
 from ..host import HostEngine
 from ..points.cached import CachedPoints
@@ -33,11 +34,12 @@ class NumpyEngine(HostEngine):
 
     name: ClassVar[str] = "numpy"
 
-    def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
+    def describe(self, rows: Any, seen: Mask | None) -> Columns:
+        rows = in_memory(rows)
         return Columns.of(rows if seen is None else rows[seen])
 
     def place(self, space: Space) -> Any:
-        return place(space)
+        return place(space.in_memory())
 
     def subset(self, points: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
         return CachedPoints(SubsetPoints(points, rows, n_samples))

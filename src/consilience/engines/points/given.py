@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ...views import in_memory
 from .protocol import Kind
 
 
@@ -34,6 +35,7 @@ def as_queries(queries: Any, x: Any, dtype: Any, *, missing: bool = False) -> An
     >>> as_queries([[1, 2]], np.zeros((5, 2)), np.float64)
     array([[1., 2.]])
     """
+    queries = in_memory(queries)
     if not sparse.issparse(queries):
         queries = np.asarray(queries)
     if queries.ndim != 2:
@@ -79,6 +81,7 @@ def given_pairs(queries: Any, n: int, kind: Kind) -> Any:
     ...
     ValueError: New sample 0 has the distance -2 to sample 1; distances must be finite and not negative.
     """
+    queries = in_memory(queries)
     is_sparse = sparse.issparse(queries)
     if is_sparse and kind == "distance":
         raise ValueError(
@@ -125,7 +128,7 @@ def given_edges(queries: Any, n: int) -> sparse.csr_array:
     """
     if queries.ndim != 2 or queries.shape[1] != n:
         raise ValueError(f"New samples of a graph are rows of edges to its {n}, got {queries.shape}.")
-    matrix = sparse.csr_array(queries, dtype=np.float64, copy=True)
+    matrix = sparse.csr_array(in_memory(queries), dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     wrong = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
     if len(wrong):

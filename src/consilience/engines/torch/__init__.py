@@ -87,6 +87,7 @@ class TorchEngine(Engine):
     """
 
     name: ClassVar[str] = "torch"
+    takes_device_arrays: ClassVar[bool] = True
 
     def __init__(self, device: str = "auto") -> None:
         self.device = device
@@ -135,7 +136,7 @@ class TorchEngine(Engine):
 
     # Rows
 
-    def describe(self, rows: NDArray[Any], seen: Mask | None) -> Columns:
+    def describe(self, rows: Any, seen: Mask | None) -> Columns:
         return placing.describe(rows, seen)
 
     def place(self, space: Space) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..stored import REGISTRY
+from ..stored import AS_ARRAY, REGISTRY
 from .arrays import ArrayWriter, is_transposed, stored_dtype
 from .texts import as_text
 
@@ -49,6 +49,8 @@ class Encoder:
         """Return a value as JSON; the path is its name in messages and in the archive."""
         if depth > DEEPEST:
             raise ValueError(f"{path} cannot be saved: it holds itself, or lists in lists without end.")
+        if type(value) in AS_ARRAY:
+            value = AS_ARRAY[type(value)](value)
         known = self._by_type.get(type(value))
         if known is not None:
             return known(value, path, depth + 1)

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from ....views import DeviceArray
 from ..device import Device
 from .precise import times_power, tree_sum
 
@@ -42,10 +42,20 @@ class DenseRows:
         self.x, self.blank, self.is_unit, self.device = x, blank, is_unit, device
 
     @classmethod
-    def of(cls, x: NDArray[Any], cosine: bool, centered: bool, device: Device) -> DenseRows:
-        """Put rows on the device, as they are compared; where they do not fit they stay in this memory."""
+    def of(cls, x: Any, cosine: bool, centered: bool, device: Device) -> DenseRows:
+        """Put rows on the device, as they are compared; where they do not fit they stay in this memory.
+
+        `x` is an array, or a `DeviceArray`: if that is on this device already, it is not copied.
+        """
         n, d = x.shape
         blank = device.zeros(n, dtype=torch.bool)
+        if isinstance(x, DeviceArray):
+            x = x.tensor
+            if not cosine:
+                if x.device != device.where:
+                    what, instead = "A view from another device", "Use the engine on that device."
+                    device.require(x.numel() * x.element_size(), what, instead)
+                return cls(x.to(device.where), blank, False, device)
         if not cosine and (not device.is_gpu or not _fits(x.nbytes, device)):
             return cls(_HOST.put(np.ascontiguousarray(x)), blank, False, device)
         size = 8 if cosine else x.dtype.itemsize
@@ -53,7 +63,7 @@ class DenseRows:
         place = device.where if _fits(n * d * size, device) else _HOST.where
         out = torch.empty((n, d), dtype=dtype, device=place)
         for a, b in device.blocks(n, 48 * d):
-            part = device.put(np.ascontiguousarray(x[a:b]))
+            part = device.put(x[a:b] if isinstance(x, torch.Tensor) else np.ascontiguousarray(x[a:b]))
             if cosine:
                 part, blank[a:b] = unit_rows(part, centered)
             out[a:b] = part

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ....run.messages import warn
+from ....views import DeviceArray
 from ...points.given import as_queries
 from ...results import Neighbors, SearchReport
 from ..device import Device
@@ -163,6 +164,10 @@ class FeaturePoints:
     def query(self, rows: Any) -> FeatureQueries:
         """Put new samples, with the same features, next to these."""
         dtype, metric = self.given
+        if isinstance(rows, DeviceArray) and isinstance(self.rows, DenseRows):
+            same = rows.as_type(dtype)
+            if same.shape[1] == self.rows.n_columns and same.is_finite():  # otherwise it is said below
+                return FeatureQueries(self, _compared(same, metric, self.device))
         like: Any = np.empty((0, self.rows.n_columns))
         if isinstance(self.rows, SparseRows):
             like = sparse.csr_array(like)

@@ -46,7 +46,7 @@ class HostPoints:
     @classmethod
     def place(cls, space: Space, device: Device) -> HostPoints:
         """Place a view; see `Engine.place`."""
-        return cls(host_engine().place(space), device)
+        return cls(host_engine().place(space.in_memory()), device)
 
     @property
     def kind(self) -> str:

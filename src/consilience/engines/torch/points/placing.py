@@ -16,12 +16,14 @@ from scipy import sparse
 from ....spaces import Space
 from ....spaces.scaling import Columns, thinned
 from ....spaces.space import check_features, check_range
+from ....views import DeviceArray
 from ... import threads
 from ...protocol import Mask, Search
 from ...results import Neighbors
 from ..device import Device
 from ..handles import DeviceEdges
 from .cached import CachedPoints
+from .columns import describe_columns
 from .features import FeaturePoints
 from .host import HostPoints, HostQueries, host_engine
 from .wrappers import DevicePoints, DeviceQueries, MaskedPoints, SubsetPoints
@@ -35,8 +37,10 @@ _ENTRIES = 1 << 18  # that are rescaled together, so that no large temporary is 
 _EDGE_BYTES = 64  # of temporary values for each edge, besides those of its rows
 
 
-def describe(rows: NDArray[Any], seen: Mask | None) -> Columns:
-    """Describe the columns of a dense view, which is in this memory; see `Engine.describe`."""
+def describe(rows: Any, seen: Mask | None) -> Columns:
+    """Describe the columns of a dense view, where it is; see `Engine.describe`."""
+    if isinstance(rows, DeviceArray):
+        return describe_columns(rows if seen is None else rows[seen])
     return host_engine().describe(rows, seen)
 
 
@@ -54,7 +58,7 @@ def _place_features(space: Space, device: Device) -> FeaturePoints:
     """Put a view that has seen all samples on the device."""
     check_features(space)
     rows, metric = _scaled(space), space.metric
-    if rows.dtype not in (np.float32, np.float64):
+    if not isinstance(rows, DeviceArray) and rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float64)
     check_range(rows, metric, space.name)
     if metric != "correlation":
@@ -65,7 +69,7 @@ def _place_features(space: Space, device: Device) -> FeaturePoints:
 def _scaled(space: Space) -> Any:
     """Return the rows on the scale asked for; dense ones in blocks, on several threads."""
     rows, scaling = space.rows, space.scaling
-    if scaling.changes_nothing or sparse.issparse(rows):
+    if scaling.changes_nothing or sparse.issparse(rows) or isinstance(rows, DeviceArray):
         return scaling(rows)
     step = max(1, _ENTRIES // rows.shape[1])
     out = np.empty(rows.shape, dtype=rows.dtype)
