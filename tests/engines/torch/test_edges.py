@@ -144,4 +144,4 @@ def test_weights_of_all_views_and_their_precision(missing, monkeypatch):
     single = passes.weigh(placed, 3, iter(mine))
     assert single.dtype == torch.float32
     np.testing.assert_array_equal(single, double.float())
-    assert passes.weigh(placed, 3, iter(mine), double=True).dtype == torch.float64
+    assert passes.weigh(placed, 3, iter(mine), torch.float64).dtype == torch.float64

@@ -45,6 +45,25 @@ def test_unknown_devices_are_refused(name, match):
         TorchEngine(device=name)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "int32", 3, None, torch.bfloat16, np.float16])
+def test_unknown_precisions_are_refused(dtype):
+    with pytest.raises(ValueError, match="dtype must be 'auto', 'float32' or 'float64', got"):
+        TorchEngine(device="cpu", dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", torch.float32, np.float32, "float64", torch.float64, "auto"])
+def test_weights_have_the_precision_asked_for(dtype):
+    views, given = few(), {"n_clusters": 10, "n_neighbors": 10, "random_state": 0, "effort": "low"}
+    engine = TorchEngine(device="cpu", dtype=dtype)
+    model = DistanceGraphFusion(**given, engine=engine).fit(views)
+    single = str(dtype).endswith("float32") or dtype is np.float32
+    assert model.consistent_.dtype == (np.float32 if single else np.float64)
+    assert engine != TorchEngine(device="cpu", dtype="float64" if single else "float32")
+    default = DistanceGraphFusion(**given).fit(views)
+    assert ari(model.labels_, default.labels_) > 0.99
+    np.testing.assert_allclose(model.history_, default.history_, rtol=1e-4 if single else 1e-9)
+
+
 @WITHOUT_GPU
 def test_a_gpu_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match=r"There is no GPU that PyTorch .* device='cpu' works without"):

@@ -134,6 +134,29 @@ class Device:
             ) from None
 
 
+def precision_of(dtype: object) -> torch.dtype | None:
+    """Return the precision of weights by its name; None for "auto"; a ValueError if there is none.
+
+    Examples
+    --------
+    >>> precision_of("float32"), precision_of("auto")
+    (torch.float32, None)
+    >>> precision_of("float16")
+    Traceback (most recent call last):
+    ...
+    ValueError: dtype must be 'auto', 'float32' or 'float64', got 'float16'; ...
+    """
+    if isinstance(dtype, str) and dtype == "auto":
+        return None
+    for name in ("float32", "float64"):
+        if dtype == name or dtype is getattr(torch, name) or dtype is getattr(np, name):
+            return getattr(torch, name)
+    raise ValueError(
+        f"dtype must be 'auto', 'float32' or 'float64', got {dtype!r}; less than single precision is not enough "
+        "for the weights of a fusion."
+    )
+
+
 def _check_gpu(where: torch.device) -> None:
     """Raise a ValueError if there is no such GPU."""
     if not torch.cuda.is_available():

@@ -111,11 +111,17 @@ def mean(values: Tensor) -> float:
 
 
 def weigh(
-    edges: DeviceEdges, n_views: int, parts: Iterable[tuple[Tensor, EdgeKernel]], double: bool = False
+    edges: DeviceEdges,
+    n_views: int,
+    parts: Iterable[tuple[Tensor, EdgeKernel]],
+    precision: torch.dtype | None = None,
 ) -> Tensor:
-    """Return weights from the values of each view and its kernel; see `Engine.weigh`."""
-    many = n_views * edges.n_edges > MANY_VALUES
-    precision = torch.float32 if many and not double else torch.float64
+    """Return weights from the values of each view and its kernel; see `Engine.weigh`.
+
+    None as precision: single for very many values, otherwise double.
+    """
+    if precision is None:
+        precision = torch.float32 if n_views * edges.n_edges > MANY_VALUES else torch.float64
     weights = torch.empty((n_views, edges.n_edges), dtype=precision, device=edges.indices.device)
     for view, (values, kernel) in enumerate(parts):
         apply(kernel, values, edges.seen_by(view), out=weights[view])
