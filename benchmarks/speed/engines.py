@@ -7,10 +7,10 @@ ceiling of the machine: products of matrices, and copies from memory to memory; 
 between it and this memory. A stage that is far below both either waits or does something that only one thread
 does. The labels must be the same whatever the number of threads.
 
-On a device, the end of a stage waits until the device has done its work. A first fit of a few samples makes
-the device ready and loads most of its code: "start". Then come two fits of all samples with the same seed.
-In the first the device still gets its memory, which it keeps; the second is the one that is shown. Labels and
-embedding of both must have the same bits.
+On a device, the end of a stage waits until the device has done its work. A fit of some samples makes the
+device ready and loads its code: "start". Then come two fits of all samples with the same seed. In the first
+the device still gets its memory, which it keeps; the second is the one that is shown. Labels and embedding of
+both must have the same bits.
 
 The *floor* of a stage is what its least work would take at the ceilings: bytes that move on the device, each
 array once, at the speed of copies, or products in single precision. *Near* is the floor's share of the time:
@@ -57,7 +57,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,8 @@ from .data import N_CLASSES, blobs
 from .limited import run_limited
 from .measure import fastest, forget_peak, machine_facts, memory_status
 
-K, N, N_WARM = 10, 100_000, 2000
+K, N = 10, 100_000
+N_WARM = 25_000  # of the small fit: more than are embedded and labelled as few are
 ENGINES = ("numba", "torch")
 _SIDE, _COPIED = 3000, 1 << 28  # of the matrices that are multiplied, and bytes that are copied
 _GPU_SIDE, _GPU_COPIED = 8192, 1 << 30  # the same on a GPU
@@ -90,7 +91,7 @@ Meters = Mapping[str, Callable[[], float]]
 def fit(n: int, n_jobs: int, effort: str) -> Answer:
     """Fit once by "numba", warm; return the seconds of each stage, on the clock and of all processors."""
     small = _model(effort, n_jobs=n_jobs, neighbor_search="approximate")
-    small.fit(blobs(N_WARM, seed=1).views)  # compiles what the large fit will use
+    small.fit(blobs(min(n, N_WARM), seed=1).views)  # compiles what the large fit will use
     return _measured(_model(effort, n_jobs=n_jobs), blobs(n))
 
 
@@ -99,7 +100,7 @@ def fit_on(device: str, n: int, effort: str, n_fits: int = 2) -> Answer:
     began = time.perf_counter()
     on = Where(device)
     small = _model(effort, engine=on.engine, neighbor_search="approximate")
-    small.fit(blobs(N_WARM, seed=1).views)
+    small.fit(blobs(min(n, N_WARM), seed=1).views)
     on.finish()
     start, sample, fits = time.perf_counter() - began, blobs(n), []
     for _ in range(n_fits):
@@ -252,16 +253,10 @@ def _product_bytes() -> Iterator[Callable[[], float]]:
 
 def _size(model: Any, views: Sequence[Any]) -> Answer:
     """Return the numbers that the floors of a fit follow from."""
-    fused = model.fusion_
-    arrays = [model.graph_.data, model.graph_.indices, model.graph_.indptr, model.embedding_]
-    arrays += [
-        model.row_reliability_,
-        *model.neighbors_,
-        fused.fused,
-        fused.edges.indptr,
-        fused.edges.indices,
-    ]
-    arrays += [fused.weights_by_view, fused.inconsistent_by_view, fused.trust_by_view]
+    fused, graph = model.fusion_, model.graph_
+    kept = [graph.data, graph.indices, graph.indptr, model.embedding_, model.row_reliability_]
+    kept += [*model.neighbors_, fused.edges.indptr, fused.edges.indices, fused.fused]
+    kept += [fused.weights_by_view, fused.inconsistent_by_view, fused.trust_by_view]
     return {
         "n": len(model.labels_),
         "k": model.n_neighbors_,
@@ -272,9 +267,9 @@ def _size(model: Any, views: Sequence[Any]) -> Answer:
         "bytes of a weight": fused.weights_by_view.itemsize,
         "rounds": fused.n_iter,
         "has trust": fused.trust_by_view is not None,
-        "graph": model.graph_.nnz,
+        "graph": graph.nnz,
         "clusters": model.n_clusters_,
-        "kept bytes": sum(one.nbytes for one in arrays if one is not None),
+        "kept bytes": sum(one.nbytes for one in kept if one is not None),
     }
 
 
@@ -418,7 +413,7 @@ def device_columns(
             )
             for name, a in _seconds(one).items()
         }
-        texts |= {"start, s": f"{one['start']:.2f}", "first of two fits, s": f"{one['first']['seconds']:.2f}"}
+        texts |= {"start, s": f"{one['start']:.2f}", "first fit, s": f"{one['first']['seconds']:.2f}"}
         speeds = {unit: value for unit, value in ceilings[device].items() if unit != "facts"}
         texts |= {f"ceiling: {unit}": f"{value:.0f}" for unit, value in speeds.items()}
         texts |= {f"{name} there, GiB": f"{value:.2f}" for name, value in one["device GiB"].items()}
@@ -505,29 +500,29 @@ class Measured:
     n: int
     effort: str
     path: Path | None
-    found: dict[int, Answer]
-    ceilings: dict[int, Answer]
-    devices: dict[str, Answer]
-    device_ceilings: dict[str, Answer]
+    found: dict[int, Answer] = field(default_factory=dict)
+    ceilings: dict[int, Answer] = field(default_factory=dict)
+    devices: dict[str, Answer] = field(default_factory=dict)
+    device_ceilings: dict[str, Answer] = field(default_factory=dict)
 
     def threads(self, number: int) -> None:
         """Measure "numba" on some threads."""
         self.ceilings[number] = _run("ceiling", n_jobs=number)
         self.found[number] = _run("fit", n=self.n, n_jobs=number, effort=self.effort)
-        self._keep(f"{number} threads: {self.found[number]['seconds']:.2f} s")
+        print(f"{number} threads: {self.found[number]['seconds']:.2f} s", flush=True)
+        self._keep()
 
     def device(self, device: str, n_fits: int) -> None:
         """Measure "torch" on a device."""
         self.device_ceilings[device] = _run("ceiling_on", device=device)
         facts = self.device_ceilings[device]["facts"]
         print(", ".join(f"{name} {value}" for name, value in facts.items()), flush=True)
-        self._keep("")
+        self._keep()
         self.devices[device] = _run("fit_on", device=device, n=self.n, effort=self.effort, n_fits=n_fits)
-        self._keep(f"{device}: {self.devices[device]['seconds']:.2f} s")
+        print(f"{device}: {self.devices[device]['seconds']:.2f} s", flush=True)
+        self._keep()
 
-    def _keep(self, line: str) -> None:
-        if line:
-            print(line, flush=True)
+    def _keep(self) -> None:
         if self.path is None:
             return
         content = {
@@ -555,10 +550,9 @@ def main(given: list[str] | None = None) -> None:
     """Measure, print the table, and write what was asked for."""
     arguments = _parsed(given)
     print(", ".join(f"{name} {value}" for name, value in machine_facts().items()), flush=True)
-    measured = Measured(arguments.n, arguments.effort, arguments.out, {}, {}, {}, {})
-    if "numba" in arguments.engines:
-        for number in sorted(set(arguments.threads), reverse=True):  # what takes longest comes last
-            measured.threads(number)
+    measured = Measured(arguments.n, arguments.effort, arguments.out)
+    for number in sorted(set(arguments.threads), reverse=True):  # what takes longest comes last
+        measured.threads(number)
     for device in arguments.device:
         measured.device(device, arguments.fits)
     print(f"\n{measured}")
@@ -578,17 +572,19 @@ def _parsed(given: list[str] | None) -> argparse.Namespace:
     add("--engines", nargs="+", default=["numba"], choices=ENGINES, help="(default: numba)")
     add("--n", type=int, default=N, help=f"samples (default: {N:,})")
     powers = [number for number in (1, 2, 4, 8, 16, 32, 64) if number <= cores]
-    add("--threads", type=int, nargs="+", default=powers, help=f"of numba (default here: {powers})")
-    add("--device", nargs="+", default=["auto"], help="of torch: auto, cpu, cuda, cuda:1 (default: auto)")
+    add("--threads", type=int, nargs="+", help=f"of numba (default here: {powers})")
+    add("--device", nargs="+", help="of torch: auto, cpu, cuda, cuda:1 (default: auto)")
     add("--fits", type=int, default=2, choices=(1, 2), help="on a device; of 1, no bits are compared")
     add("--effort", default="low", choices=("low", "medium", "high"))
     add("--out", type=Path, help="also write everything as JSON")
     add("--figure", type=Path, help="draw how the times of numba fall, into a file such as scaling.svg")
     arguments = parser.parse_args(given)
-    if arguments.figure is not None and "numba" not in arguments.engines:
-        parser.error("--figure shows the threads of numba: it needs --engines numba")
+    for option, engine in (("threads", "numba"), ("figure", "numba"), ("device", "torch")):
+        if getattr(arguments, option) is not None and engine not in arguments.engines:
+            parser.error(f"--{option} is of {engine}: add --engines {engine}")
+    arguments.threads = (arguments.threads or powers) if "numba" in arguments.engines else []
+    wanted = (arguments.device or ["auto"]) if "torch" in arguments.engines else []
     try:
-        wanted = arguments.device if "torch" in arguments.engines else []
         arguments.device = list(dict.fromkeys(str(Where(one).where) for one in wanted))
     except (ImportError, ValueError) as error:  # no PyTorch, or no such device
         parser.exit(2, f"{error}\n")

@@ -227,7 +227,7 @@ def test_the_table_of_devices_says_how_near_each_stage_is_to_its_floor():
     assert row(engines.table(columns), "search") == ["1.00", "4.0x", f"{least:.4f}", f"{least:.0%}"]
     assert row(engines.table(both), "search")[3:] == row(engines.table(columns), "search")
     assert row(engines.table(both), "label") == ["0.10", "1.0x", "0.00", "0.10", "1.0x"]
-    assert row(engines.table(columns), "first of two fits, s") == ["9.00"]
+    assert row(engines.table(columns), "first fit, s") == ["9.00"]
     assert row(engines.table(columns), "reserved there, GiB") == ["0.75"]
     assert engines.verdicts({}, found)[0].endswith("have the same bits")
     found["cuda:0"] = answered_by_device(2.0, bits=False)
@@ -322,6 +322,16 @@ def test_a_device_that_is_not_there_is_one_line(capsys):
     printed = capsys.readouterr()
     assert ended.value.code == 2 and printed.out == ""
     assert len(printed.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("engine", "option"), [("torch", "--threads"), ("torch", "--figure"), ("numba", "--device")]
+)
+def test_an_option_of_the_other_engine_is_an_error(engine, option, capsys):
+    with pytest.raises(SystemExit):
+        engines.main(["--engines", engine, option, "1"])
+    other = "torch" if engine == "numba" else "numba"
+    assert f"{option} is of {other}: add --engines {other}" in capsys.readouterr().err
 
 
 def test_engines_are_measured_side_by_side_and_kept(tmp_path, capsys, monkeypatch):

@@ -17,7 +17,7 @@ from consilience.inspection import does_fusion_help
 from consilience.models.systems import ConcatenatedSpectral
 from consilience.spaces import Scaling
 from consilience.spaces.scaling import plan_rescaling, thinned
-from consilience.views import DeviceArray, device_arrays, in_memory
+from consilience.views import DeviceArray, container, device_arrays, in_memory
 from consilience.views.content_order import content_keys
 
 torch = pytest.importorskip("torch", reason="needs the extra 'gpu': consilience[gpu]")
@@ -178,11 +178,15 @@ def test_the_order_by_content_is_that_of_the_same_numbers_here(on_device, nothin
     np.testing.assert_array_equal(content_keys(there), content_keys(Views([x, y])))
 
 
-def test_the_fingerprint_needs_no_copy_and_sees_every_change(on_device, nothing_comes_here):
-    x = torch.from_numpy(rng.normal(size=(20, 3)))
-    other = x.clone()
+@pytest.mark.parametrize("chunk", [1 << 24, 100])
+def test_the_fingerprint_is_that_of_the_same_numbers_here(on_device, monkeypatch, chunk):
+    monkeypatch.setattr(container, "_CHUNK", chunk)
+    x = rng.normal(size=(20, 3))
+    here = Views(x).fingerprint()
+    assert here == Views(torch.from_numpy(x)).fingerprint() == Views(x).fingerprint(n_threads=4)
+    other = x.copy()
     other[7, 1] += 1e-9
-    assert Views(x).fingerprint() == Views(x.clone()).fingerprint() != Views(other).fingerprint()
+    assert here != Views(torch.from_numpy(other)).fingerprint() == Views(other).fingerprint()
 
 
 @pytest.mark.parametrize("scale", ["plain", "one apart", "dominated"])

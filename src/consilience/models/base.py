@@ -172,6 +172,7 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
             settings = self._resolve(views, engine)
             run = self._new_run(given, settings, engine)
             try:
+                self.data_fingerprint_ = given.fingerprint
                 self.fit_stages(given, settings, run)
             except BaseException:
                 if run.checkpoints is not None:
@@ -184,7 +185,6 @@ class MultiviewClusterer(ClusterMixin, BaseEstimator):
         self.n_features_in_ = views.shape[1]
         self.view_names_ = np.array(views.names, dtype=object)
         self.sample_ids_ = views.sample_ids
-        self.data_fingerprint_ = given.fingerprint
         self.timings_ = run.progress.seconds
         if views.n_views == 1 and views.feature_names[0] is not None:
             self.feature_names_in_ = np.asarray(views.feature_names[0], dtype=object)

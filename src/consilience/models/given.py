@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines import Engine
+from ..engines import Engine, threads
 from ..io.stored import stored
 from ..spaces import is_precomputed
 from ..stages.prepare import PreparedViews, prepare
@@ -68,7 +68,9 @@ class GivenViews:
     @property
     def fingerprint(self) -> str:
         """A hash of the views."""
-        return self.views.fingerprint() if self.shared is None else self.shared.fingerprint
+        if self.shared is not None:
+            return self.shared.fingerprint
+        return self.views.fingerprint(n_threads=threads.count())
 
     def prepare(self, metrics: Sequence[Any], scale: str, *, engine: Engine) -> PreparedViews:
         """Place the views: the first stage of a fit; see `stages.prepare`."""
@@ -146,7 +148,7 @@ class SharedViews:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the views."""
-        return self.views.fingerprint()
+        return self.views.fingerprint(n_threads=threads.count())
 
     def prepare_by(self, how: Callable[..., PreparedViews], *given: Any, engine: Engine) -> PreparedViews:
         """Return the views as a fit wants them, placed once."""

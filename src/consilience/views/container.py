@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import Any, Literal, overload
 
@@ -14,7 +15,6 @@ from scipy import sparse
 from ..io.stored import stored
 from ..words import listed
 from .alignment import align_tables, check_mask, check_pairwise, joint_mask, positions_of
-from .content_order import row_hashes
 from .device_arrays import DeviceArray, in_memory
 from .encoding import Encoding
 from .reading import (
@@ -28,6 +28,8 @@ from .reading import (
     to_floats,
 )
 from .tables import Ids, Table, read_ids
+
+_CHUNK = 1 << 24  # bytes that are hashed together
 
 
 @stored(
@@ -343,13 +345,15 @@ class Views:
         if not is_finite(self.resident_arrays[i]):
             check_cells(self.arrays[i], lambda r, c: table.place(r, c, self.sample_ids), allow_nan=False)
 
-    def fingerprint(self, view: int | str | None = None) -> str:
+    def fingerprint(self, view: int | str | None = None, *, n_threads: int = 1) -> str:
         """Return a hash of names, shapes, values and what is seen, to check whether data are the same.
 
         Parameters
         ----------
         view : int or str, default=None
             Of which view's shape and values only; None: of all.
+        n_threads : int, default=1
+            Threads that read large views at the same time; the hash is the same for any number.
 
         Examples
         --------
@@ -363,12 +367,9 @@ class Views:
         picked = self.resident_arrays if view is None else (self.resident_arrays[self._number(view)],)
         for name, array in zip(names, picked, strict=True):
             digest.update(f"{name}|{array.shape}|{array.dtype}|".encode())
-            if isinstance(array, DeviceArray):  # hashed there: only a number for each row comes here
-                parts: tuple[Any, ...] = (row_hashes(array),)
-            else:
-                parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
+            parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
             for part in parts:
-                digest.update(np.ascontiguousarray(part).data)
+                _hash_in_chunks(part, digest, n_threads)
         if view is not None:
             return digest.hexdigest()
         if self.mask is not None:
@@ -447,6 +448,27 @@ class Views:
 def _put(parts: tuple[Any, ...], i: int, part: Any) -> tuple[Any, ...]:
     """Return the parts with another one in place i."""
     return (*parts[:i], part, *parts[i + 1 :])
+
+
+def _hash_in_chunks(array: Any, digest: Any, n_threads: int) -> None:
+    """Add the bytes of an array to a hash; of a large one the hashes of its chunks, which threads can share.
+
+    Of an array on a device one chunk at a time comes here: it has the hash of the same numbers here.
+    """
+    step = max(1, _CHUNK // max(1, array.dtype.itemsize * int(np.prod(array.shape[1:]))))
+
+    def chunk(start: int) -> Any:
+        part = array[start : start + step]
+        return np.ascontiguousarray(part.fetched() if isinstance(part, DeviceArray) else part).data
+
+    starts = range(0, len(array), step)
+    if len(starts) <= 1:
+        for start in starts:
+            digest.update(chunk(start))
+        return
+    with ThreadPoolExecutor(max(1, min(n_threads, len(starts)))) as pool:
+        for found in pool.map(lambda start: hashlib.sha256(chunk(start)).digest(), starts):
+            digest.update(found)
 
 
 def _annotated(data: Any, ids: Any, mask: Any) -> tuple[list[str], list[Any], Any, Any, list[Any]]:

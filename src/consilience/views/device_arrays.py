@@ -98,7 +98,11 @@ class DeviceArray:
 
     @cached_property
     def here(self) -> NDArray[Any]:
-        """A copy in the memory of this process."""
+        """A copy in the memory of this process, which is kept."""
+        return self.fetched()
+
+    def fetched(self) -> NDArray[Any]:
+        """Return a copy in the memory of this process."""
         found: NDArray[Any] = self.tensor.cpu().to(_same(self.tensor, self.dtype)).numpy()
         return found
 

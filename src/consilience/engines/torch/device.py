@@ -152,8 +152,8 @@ def precision_of(dtype: object) -> torch.dtype | None:
         if dtype == name or dtype is getattr(torch, name) or dtype is getattr(np, name):
             return getattr(torch, name)
     raise ValueError(
-        f"dtype must be 'auto', 'float32' or 'float64', got {dtype!r}; less than single precision is not enough "
-        "for the weights of a fusion."
+        f"dtype must be 'auto', 'float32' or 'float64', got {dtype!r}; less than single precision is not "
+        "enough for the weights of a fusion."
     )
 
 
