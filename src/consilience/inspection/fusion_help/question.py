@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from ...agreement import view_reliability
 from ...engines import get_engine
 from ...metrics import ari, clustering_accuracy, nmi
 from ...models.given import views_for
@@ -118,13 +119,15 @@ def does_fusion_help(
         comparison = Comparison(found, n_clusters, seed)
         clustered = comparison.clustered(compared)
         of_low, selection = np.stack([one.labels for one in clustered]), clustered[-1].selection
-        assert selection is not None and selection.reliability is not None
+        assert selection is not None and selection.agreement is not None
         described = compared.described(views, selection.kept, metric, scale, fixed=n_neighbors != "auto")
         graphs = [graphs_of(one) for one in described]
         again = list(comparison.resampled(compared, subsets))
         labels = of_low if effort == "low" else comparison.with_effort(of_low, views, n_neighbors, settings)
     agreement = pairwise_ari(labels)
-    reliability = compared.prepared.expand(selection.reliability.values)
+    # A fit asks for more where a view may be noise, because there may be many such. Here one test decides.
+    plain = selection.agreement.judged_by(np.ones(len(selection.kept), dtype=bool))
+    reliability = compared.prepared.expand(view_reliability(plain).values)
     complete = (labels != NOT_SEEN).all(axis=1)
     shown, *shown_resampled = (np.array([mean_shown(graphs, row) for row in one]) for one in (labels, *again))
     gains, *resampled_gains = (_gains(graphs, found, one) for one in (labels, *again))
