@@ -47,7 +47,7 @@ def size_of(monkeypatch):
     def size(model, views):
         sizes, engine = [], get_engine(model.engine)
         with monkeypatch.context() as patch, engine.limit(model.n_jobs):
-            patch.setattr(fusion, "require_memory", lambda size, who: sizes.append(size))
+            patch.setattr(fusion, "require_memory", lambda size, who, _: sizes.append(size))
             model.plan_stages(views, model._resolve(views, engine), engine)
         return sizes[0]
 
@@ -285,9 +285,9 @@ def test_only_fits_that_need_much_depend_on_what_is_free(sample, monkeypatch):
     with pytest.raises(
         MemoryError, match=r"SGF on 1,000,000 .* in addition to the data, and 1\.0 KiB are free"
     ):
-        require_memory(of().size, "SGF")
+        require_memory(of().size, "SGF", get_engine("numba"))
     monkeypatch.setattr(table, "available_bytes", lambda: int(of().added / 0.9) + 1)
-    require_memory(of().size, "SGF")
+    require_memory(of().size, "SGF", get_engine("numba"))
 
 
 def test_a_limit_that_not_even_the_libraries_keep(sample):

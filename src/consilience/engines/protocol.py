@@ -106,6 +106,18 @@ class Engine(ABC):
     def n_threads(self) -> int:
         """How many threads it uses now."""
 
+    def require(self, n_bytes: float, who: str) -> bool:
+        """Say whether the engine has a memory of its own for its handles; a MemoryError if that is too small.
+
+        Parameters
+        ----------
+        n_bytes : float
+            What the work will hold at once.
+        who : str
+            The work, for the message.
+        """
+        return False
+
     @abstractmethod
     def fetch(self, handle: Handle) -> Any:
         """Return what a handle stands for, in the memory of this process.

@@ -319,7 +319,7 @@ class GraphFusion(MultiviewClusterer):
             by_effort=self.row_weights == self.descriptions == "auto",
             row_order="content" if kind_of_order(views, self.row_order) == "content" else "given",
         )
-        require_memory(size, type(self).__name__)
+        require_memory(size, type(self).__name__, engine)
         return plan_of(size, selects=selects)
 
     def predict(self, X: Any) -> Any:

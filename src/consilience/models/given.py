@@ -152,7 +152,7 @@ class SharedViews:
 
     def prepare_by(self, how: Callable[..., PreparedViews], *given: Any, engine: Engine) -> PreparedViews:
         """Return the views as a fit wants them, placed once."""
-        key = how, given, engine.name
+        key = how, given, engine  # not its name: two engines of PyTorch may have two devices
         if key not in self._prepared:
             prepared = how(self.views, *given, engine=engine)
             points = tuple(engine.cached(one) for one in prepared.points)

@@ -141,15 +141,16 @@ def spectral_embedding(
     engine = get_engine(engine)
     given = graph if hasattr(graph, "shape") else np.asarray(graph)
     check_count_of("n_components", n_components, given.shape[0])
-    found = embed(
-        engine.adopt(given),
-        n_components,
-        check_random_state(random_state),
-        engine=engine,
-        tol=tol,
-        warn_disconnected=warn_disconnected,
-    )
-    return replace(found, vectors=engine.fetch(found.vectors))
+    with engine.limit(None):
+        found = embed(
+            engine.adopt(given),
+            n_components,
+            check_random_state(random_state),
+            engine=engine,
+            tol=tol,
+            warn_disconnected=warn_disconnected,
+        )
+        return replace(found, vectors=engine.fetch(found.vectors))
 
 
 def check_count_of(name: str, value: Any, n_samples: int) -> None:

@@ -97,10 +97,11 @@ def nearest_neighbors(
     array([1, 0, 3, 2], dtype=int32)
     """
     engine, given = get_engine(engine), Views(views)
-    metrics = resolve_metrics(metric, given.arrays, given.names, engine=engine)
-    prepared = prepare(given, metrics, scale, engine=engine)
-    found = (engine.nearest(points, n_neighbors, search) for points in prepared.points)
-    return [np.asarray(engine.fetch(one.lists)) for one in found]
+    with engine.limit(None):
+        metrics = resolve_metrics(metric, given.arrays, given.names, engine=engine)
+        prepared = prepare(given, metrics, scale, engine=engine)
+        found = (engine.nearest(points, n_neighbors, search) for points in prepared.points)
+        return [np.asarray(engine.fetch(one.lists)) for one in found]
 
 
 def resolve_n_neighbors(n_neighbors: Any, n_samples: int, n_clusters: Any) -> int:

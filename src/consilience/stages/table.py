@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ..engines import Engine
 from ..run.config import get_config
 from ..run.memory import available_bytes
 from ..run.progress import PlannedStage
@@ -363,7 +364,7 @@ def estimate(size: FitSize) -> MemoryEstimate:
     return MemoryEstimate(MappingProxyType(stages), LIBRARIES, size.n_input, size)
 
 
-def require_memory(size: FitSize, who: str) -> None:
+def require_memory(size: FitSize, who: str, engine: Engine) -> None:
     """Raise a MemoryError if a fit needs more than the limit that is set, or than is free.
 
     Parameters
@@ -372,11 +373,20 @@ def require_memory(size: FitSize, who: str) -> None:
         The size of the fit.
     who : str
         The name of the model, for the message.
+    engine : Engine
+        The engine of the fit, which may have a memory of its own.
     """
     needed, limit = estimate(size), get_config().memory_limit
+    # Features that do not fit there come in blocks, so that only what the fit adds must have room.
+    elsewhere = engine.require(needed.added, f"{who} on {size.n_samples:,} samples and {_n_views(size)}")
     exceeded = limit if limit is not None and needed.peak > limit else None
-    free = available_bytes() if exceeded is None and needed.added > LITTLE else None
+    asks = exceeded is None and not elsewhere and needed.added > LITTLE
+    free = available_bytes() if asks else None
     if exceeded is not None or (free is not None and needed.added > SHARE * free):
         from .memory_advice import refusal  # only now: it estimates fits of other sizes
 
         raise MemoryError(refusal(size, who, needed, exceeded, free))
+
+
+def _n_views(size: FitSize) -> str:
+    return f"{size.n_views} view{'s' * (size.n_views > 1)}"

@@ -28,6 +28,8 @@ _HALVES = ("float16", "bfloat16")  # types of which NumPy does not know both
 class DeviceArray:
     """A dense view on a device, with what checks and preparation ask of an array.
 
+    It is not copied: do not change the numbers while models or shared views use it.
+
     Parameters
     ----------
     tensor : torch.Tensor of shape (n, d)
@@ -58,7 +60,10 @@ class DeviceArray:
                 "install 'consilience[gpu]', or pass a copy in the memory of this process (array.get(), "
                 "tensor.cpu())"
             ) from None
-        return cls(raw.detach() if isinstance(raw, torch.Tensor) else torch.from_dlpack(raw))
+        tensor = raw.detach() if isinstance(raw, torch.Tensor) else torch.from_dlpack(raw)
+        if tensor.is_cuda:  # it may still be computed, on a stream that nobody else waits for
+            torch.cuda.current_stream(tensor.device).synchronize()
+        return cls(tensor)
 
     @property
     def shape(self) -> tuple[int, ...]:

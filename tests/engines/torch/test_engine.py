@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from consilience.engines.torch import TorchEngine
 from consilience.engines.torch import device as devices
 from consilience.engines.torch.device import Device
 from consilience.metrics import ari
-from consilience.models import AverageGraph
+from consilience.models import AverageGraph, SharedViews
+from consilience.spaces import Space
+from consilience.stages.prepare import prepare
 
 WITHOUT_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
@@ -83,6 +86,16 @@ def test_work_that_does_not_fit_is_refused(monkeypatch):
         Device.of("cpu").require(8 << 20, "View 'x'", "Take less.")
 
 
+def test_a_fit_that_does_not_fit_is_refused_before_it_begins(monkeypatch):
+    monkeypatch.setattr(Device, "free_bytes", lambda self: 1 << 20)
+    monkeypatch.setattr(TorchEngine, "place", lambda self, space: pytest.fail("it began"))
+    model = DistanceGraphFusion(n_clusters=3, engine=TorchEngine("cpu"))
+    with pytest.raises(
+        MemoryError, match=r"DistanceGraphFusion on 300 samples and 4 views needs about .* on "
+    ):
+        model.fit(few())
+
+
 def test_memory_that_runs_out_is_one_line(monkeypatch):
     def run_out(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB and so on.")
@@ -92,6 +105,70 @@ def test_memory_that_runs_out_is_one_line(monkeypatch):
     with pytest.raises(MemoryError, match="The memory of cpu is used up") as caught:
         model.fit(few(60))
     assert "\n" not in str(caught.value) and not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\nand so on",
+        "CUDA error: out of memory",
+    ],
+)
+def test_libraries_of_cuda_say_it_in_other_words(monkeypatch, said):
+    def run_out(*_):
+        raise RuntimeError(said)
+
+    monkeypatch.setattr("consilience.engines.torch.rounds.dca_round", run_out)
+    with pytest.raises(MemoryError, match="The memory of cpu is used up") as caught:
+        DistanceGraphFusion(n_clusters=3, engine=TorchEngine("cpu")).fit(few(60))
+    assert "\n" not in str(caught.value)
+
+
+def test_other_errors_stay_as_they_are(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr("consilience.engines.torch.rounds.dca_round", fail)
+    with pytest.raises(RuntimeError, match="something else"):
+        DistanceGraphFusion(n_clusters=3, engine=TorchEngine("cpu")).fit(few(60))
+
+
+def test_an_error_does_not_hold_the_memory_of_the_device():
+    held = []
+
+    def work():
+        tensor = torch.zeros(10)
+        held.append(weakref.ref(tensor))
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    with pytest.raises(MemoryError) as caught, Device.of("cpu").explained():
+        work()
+    assert caught.value is not None and held[0]() is None
+
+
+def test_half_precision_around_a_search_changes_nothing():
+    rng = np.random.default_rng(0)
+    groups = rng.normal(size=(20, 64))[np.arange(800) % 20] + 1e-3 * rng.normal(size=(800, 64))
+    engine, oracle = TorchEngine("cpu"), get_engine("numpy")
+    space = Space("x", groups, "euclidean")
+    expected = oracle.nearest(oracle.place(space), 10).lists
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = engine.fetch(engine.nearest(engine.place(space), 10).lists)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_shared_views_are_placed_for_each_device(monkeypatch):
+    shared = SharedViews(Views(few(60)))
+    one, other = TorchEngine("cpu"), TorchEngine("cpu", dtype="float32")
+    for engine in (one, other, one):
+        shared.prepare_by(prepare, ("euclidean",) * 4, "none", engine=engine)
+    assert len(shared._prepared) == 2
+
+
+def test_more_members_of_lists_than_can_be_sorted_are_refused(monkeypatch):
+    monkeypatch.setattr("consilience.engines.torch.edges._MOST_MEMBERS", 1000)
+    with pytest.raises(ValueError, match="60 samples with 40 neighbours in all views together are more than"):
+        DistanceGraphFusion(n_clusters=3, n_neighbors=10, engine=TorchEngine("cpu")).fit(few(60))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25], ids=["complete", "missing samples"])

@@ -112,7 +112,7 @@ def test_new_rows_anywhere(form, distance):
 
 def test_coarser_products_are_not_trusted(monkeypatch):
     monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "high")
-    assert exact._first_precision() == torch.float64
+    assert exact.first_precision() == torch.float64
     x = np.random.default_rng(4).normal(size=(100, 3))
     rows = rows_of(x, "dense")
     np.testing.assert_array_equal(exact.nearest(rows, rows, 5, own=True), expected(x, 5))

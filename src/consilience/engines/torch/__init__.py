@@ -116,7 +116,7 @@ class TorchEngine(Engine):
     def limit(self, n_jobs: int | None) -> Iterator[None]:
         # PyTorch has one number for the process: not touched without a limit, for fits in other threads.
         before = None if n_jobs is None else torch.get_num_threads()
-        with threads.limit(n_jobs), self._on.explained():
+        with threads.limit(n_jobs), self._on.explained(), self._on.as_written():
             try:
                 if before is not None:
                     torch.set_num_threads(threads.count())
@@ -128,6 +128,14 @@ class TorchEngine(Engine):
     @property
     def n_threads(self) -> int:
         return threads.count()
+
+    def require(self, n_bytes: float, who: str) -> bool:
+        self._on.require(
+            n_bytes + self._on.block_bytes,
+            who,
+            "Take fewer samples, views or neighbours, end what else runs there, or use engine='numba'.",
+        )
+        return self._on.is_gpu
 
     def fetch(self, handle: Any) -> Any:
         if isinstance(handle, torch.Tensor):
@@ -165,11 +173,15 @@ class TorchEngine(Engine):
     def mean_over_pairs(self, points: Any) -> float:
         return placing.mean_over_pairs(points)
 
+    # Products of matrices: also outside of `limit`, they must be in the precision that is written here.
+
     def nearest(self, points: Any, k: int, search: Search = "exact") -> Neighbors:
-        return placing.nearest(points, k, search)
+        with self._on.as_written():
+            return placing.nearest(points, k, search)
 
     def nearest_new(self, queries: Any, k: int) -> Tensor:
-        return placing.nearest_new(queries, k)
+        with self._on.as_written():
+            return placing.nearest_new(queries, k)
 
     def break_ties(self, points: Any, lists: Tensor, seed: Sequence[int], search: Search = "exact") -> Tensor:
         return ties.break_ties(points, lists, seed, search)
@@ -344,7 +356,8 @@ class TorchEngine(Engine):
         return graphs.mix(graphs_given, shares)
 
     def leading_vectors(self, graph: DeviceGraph, n_vectors: int, tol: float | None, seed: int) -> Spectrum:
-        return spectrum.leading_vectors(graph, n_vectors, tol, seed, self._on)
+        with self._on.as_written():
+            return spectrum.leading_vectors(graph, n_vectors, tol, seed, self._on)
 
     def n_rows(self, vectors: Tensor) -> int:
         return spectrum.n_rows(vectors)
@@ -359,7 +372,8 @@ class TorchEngine(Engine):
         return kmeans.unit_rows(vectors, self._on)
 
     def kmeans(self, vectors: Tensor, n_clusters: int, **settings: Any) -> Clusters:
-        return kmeans.kmeans(vectors, n_clusters, **settings, device=self._on)
+        with self._on.as_written():
+            return kmeans.kmeans(vectors, n_clusters, **settings, device=self._on)
 
     # New samples
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...words import memory_size
+from .. import threads
 
 try:
     import torch
@@ -26,6 +29,7 @@ _NUMPY = {
     torch.int32: np.int32,
     torch.bool: np.bool_,
 }
+_TOUCHED = 1 << 24  # bytes that one thread touches at once
 _SHARE = 0.8  # of the free memory of a device: the rest is for what libraries take
 _BLOCK_BYTES = {"cpu": 1 << 26, "cuda": 1 << 31}  # of temporary values between samples
 
@@ -67,7 +71,13 @@ class Device:
             )
         if where.type == "cuda":
             _check_gpu(where)
-            where = torch.device("cuda", torch.cuda.current_device() if where.index is None else where.index)
+            try:
+                own = torch.cuda.current_device() if where.index is None else where.index
+                torch.cuda.mem_get_info(own)
+            except RuntimeError as error:  # another process has all of it
+                said = str(error).partition("\n")[0]
+                raise ValueError(f"The device {name!r} cannot be used: {said}") from None
+            where = torch.device("cuda", own)
         return cls(where)
 
     @property
@@ -85,6 +95,9 @@ class Device:
     def get(tensor: torch.Tensor) -> NDArray[Any]:
         """Return a copy of a tensor as an array of this process, one that NumPy owns: SciPy asks for that."""
         copy: NDArray[Any] = np.empty(tuple(tensor.shape), dtype=_NUMPY[tensor.dtype])
+        if tensor.is_cuda and copy.nbytes >= _TOUCHED:  # new memory is slow at first: by several threads
+            flat = copy.reshape(-1).view(np.uint8)
+            threads.for_ranges(lambda a, b: flat[a:b].fill(0), len(flat), _TOUCHED)
         torch.from_numpy(copy).copy_(tensor.detach())
         return copy
 
@@ -98,9 +111,27 @@ class Device:
 
     def blocks(self, n_rows: int, bytes_per_row: float) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows whose temporary values fit into a part of the memory."""
-        rows = max(1, int(_BLOCK_BYTES[self.where.type] // max(bytes_per_row, 1)))
+        rows = max(1, int(self.block_bytes // max(bytes_per_row, 1)))
         for start in range(0, n_rows, rows):
             yield start, min(n_rows, start + rows)
+
+    @property
+    def block_bytes(self) -> int:
+        """How many bytes the temporary values of a block may take.
+
+        That follows from all memory of a device, not from what is free now: so a device gives the same bits.
+        """
+        return self.at_most(_BLOCK_BYTES[self.where.type], 1.0, 1 / 32)
+
+    def at_most(self, number: int, n_bytes: float, share: float) -> int:
+        """Return a number of things of so many bytes; fewer if they would take more than a share of a GPU."""
+        total = self.total_bytes
+        return number if total is None else max(1, min(number, int(share * total / n_bytes)))
+
+    @cached_property
+    def total_bytes(self) -> int | None:
+        """All memory of a GPU; None on a CPU."""
+        return int(torch.cuda.get_device_properties(self.where).total_memory) if self.is_gpu else None
 
     def free_bytes(self) -> int | None:
         """Return how much memory of a GPU is free; None on a CPU, whose memory others look after."""
@@ -120,18 +151,37 @@ class Device:
             )
 
     @contextmanager
+    def as_written(self) -> Iterator[None]:
+        """Keep PyTorch to the precision that is written here, whatever the caller has set around it.
+
+        Inside `torch.autocast` products would be in half precision, and the proofs of the search wrong.
+        """
+        with torch.no_grad(), torch.autocast(self.where.type, enabled=False):
+            yield
+
+    @contextmanager
     def explained(self) -> Iterator[None]:
         """Turn what PyTorch says about exhausted memory into one line."""
         try:
             yield
-        except torch.OutOfMemoryError:
+        except RuntimeError as error:
+            if not _is_out_of_memory(error):
+                raise
             free = self.free_bytes()
+            traceback.clear_frames(error.__traceback__)  # which hold tensors, as long as the error is known
             torch.cuda.empty_cache()
             left = "" if free is None else f" ({memory_size(free)} were free)"
             raise MemoryError(
                 f"The memory of {self.where} is used up{left}. Take fewer samples or views, end what else "
                 "runs there, or use engine='numba'."
             ) from None
+
+
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    """Say whether the memory of a device was exhausted: libraries of CUDA say so in their own words."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return any(words in str(error) for words in ("out of memory", "ALLOC_FAILED"))
 
 
 def precision_of(dtype: object) -> torch.dtype | None:

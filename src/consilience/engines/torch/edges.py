@@ -21,12 +21,18 @@ Tensor: TypeAlias = torch.Tensor
 MANY_VALUES = 10_000_000  # on edges, of all views: above, single precision is enough
 _LARGEST_POWER = 1022  # of two, whose inverse is a normal number too
 _MEMBER_BYTES = 64  # of temporary values for each member of the lists that are united
+_MOST_MEMBERS = 1 << 30  # of lists: later there are two entries for each, and 2^31 cannot be sorted
 _VALUE_BYTES = 48  # of temporary values for each value that a kernel transforms
 
 
 def unite(lists: Sequence[Tensor], mask: Mask | None, device: Device) -> DeviceEdges:
     """Return the edges that any of the lists names; see `Engine.unite`."""
     n, width = len(lists[0]), sum(one.shape[1] for one in lists)
+    if n * width >= _MOST_MEMBERS:
+        raise ValueError(
+            f"{n:,} samples with {width} neighbours in all views together are more than PyTorch can sort at "
+            "once; pass fewer neighbours, or use engine='numba'."
+        )
     counts, parts = [], []
     for first, last in device.blocks(n, _MEMBER_BYTES * max(width, 1)):
         members = torch.sort(torch.cat([one[first:last] for one in lists], dim=1), dim=1).values

@@ -53,8 +53,8 @@ class Evidence:
         Whether any two views agree about who is near whom, more than by chance; None if that is not known,
         for lack of common samples.
     reliability : ndarray of shape (v,)
-        How far each view can be relied on, as in a fitted `DistanceGraphFusion`; but views whose own structure
-        is in doubt need no stronger evidence than others to agree.
+        How far each view can be relied on, as in a fitted `DistanceGraphFusion`; but views whose own
+        structure is in doubt need no stronger evidence than others to agree.
     """
 
     fused: str

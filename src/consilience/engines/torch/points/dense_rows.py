@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -10,12 +11,15 @@ import numpy as np
 import torch
 
 from ....views import DeviceArray
+from ....words import memory_size
 from ..device import Device
 from .precise import times_power, tree_sum
 
 Tensor: TypeAlias = torch.Tensor
 
-_ON_DEVICE = 0.5  # share of the free memory of a GPU that one view may take; larger ones come in blocks
+logger = logging.getLogger(__name__)
+
+_ON_DEVICE = 0.4  # share of all memory of a GPU that one view may take; larger ones come in blocks
 _TO_CENTER = 512  # rows, about, whose median is taken for the middle of all
 _ROUNDING = 4  # entries of a row that differ by no more than this number of last digits are the same
 _EQUAL = 1e-12  # unit rows that differ by no more than this point the same way
@@ -61,6 +65,9 @@ class DenseRows:
         size = 8 if cosine else x.dtype.itemsize
         dtype = torch.float64 if size == 8 else torch.float32
         place = device.where if _fits(n * d * size, device) else _HOST.where
+        if place == device.where:
+            what, instead = "A view", "End what else runs there, or use engine='numba'."
+            device.require(n * d * size, what, instead)
         out = torch.empty((n, d), dtype=dtype, device=place)
         for a, b in device.blocks(n, 48 * d):
             part = device.put(x[a:b] if isinstance(x, torch.Tensor) else np.ascontiguousarray(x[a:b]))
@@ -94,7 +101,7 @@ class DenseRows:
         """Return the squared differences of these rows i and the other's rows j, pair by pair."""
         out = self.device.zeros(len(i))
         for a, b in self.device.blocks(len(i), 40 * self.n_columns + 64):
-            difference = self.take(i[a:b]).double() - other.take(j[a:b]).double()
+            difference = self.take(i[a:b]).double().sub_(other.take(j[a:b]))
             out[a:b] = tree_sum(difference.square_())
         return torch.where(self.blank[i] | other.blank[j], 2.0, out) if self.is_unit else out
 
@@ -256,6 +263,9 @@ def _centered(x: Tensor) -> Tensor:
 
 
 def _fits(n_bytes: float, device: Device) -> bool:
-    """Say whether a view may be kept on the device."""
-    free = device.free_bytes()
-    return free is None or n_bytes <= _ON_DEVICE * free
+    """Say whether a view is kept on the device; what is free now must not decide about bits."""
+    total = device.total_bytes
+    fits = total is None or n_bytes <= _ON_DEVICE * total
+    if not fits:
+        logger.info("a view of %s is sent to %s in blocks", memory_size(n_bytes), device.where)
+    return fits

@@ -84,7 +84,7 @@ def nearest(rows: R, among: R, k: int, own: bool) -> Tensor:
     if not m or not k:
         return lists
     kept, doubtful, limits = min(n, k + SPARE), [], []
-    screen = among.screen(_first_precision())
+    screen = among.screen(first_precision())
     width = _width(screen, len(among), device)
     for a, b in device.blocks(m, 16 * width + screen.row_bytes + 64 * kept * _GROUP):
         numbers = torch.arange(a, b, device=device.where)
@@ -124,7 +124,7 @@ def best_listed(rows: R, numbers: Tensor, among: R, lists: Tensor, k: int) -> tu
     return lists.gather(1, order).int(), squares.gather(1, order[:, -1:])[:, 0]
 
 
-def _first_precision() -> torch.dtype:
+def first_precision() -> torch.dtype:
     """Return single precision, unless PyTorch was told to compute products with fewer digits."""
     try:
         precise = torch.get_float32_matmul_precision() == "highest"

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import torch
 
 from ..device import Device
+from .exact import first_precision
 from .region_table import Effort, Regions, squares_between
 
 Tensor: TypeAlias = torch.Tensor
@@ -20,6 +21,7 @@ Tensor: TypeAlias = torch.Tensor
 SPARE = 2  # members of a list beyond those asked for: single precision may err about the last ones
 _PAIRS = {"cpu": 1 << 22, "cuda": 1 << 27}  # of rows and regions that are searched together
 _WAITING = {"cpu": 1 << 20, "cuda": 1 << 26}  # pairs of rows that wait until lists are improved
+_WAITING_BYTES, _PAIR_BYTES = 96, 48  # that each of these takes, temporary values included
 _QUERIES = 2048  # rows that are compared with all others at once
 _DROPPED_BITS = 12  # of a double: values that agree to about twelve digits count as equal
 
@@ -31,7 +33,8 @@ def search_regions(
     n = len(rows)
     search = _Search(rows, min(k + SPARE, n - 1), regions, device)
     search.begin()
-    step = max(1, int(_PAIRS[device.where.type] / (1 + effort.regions)))
+    pairs = device.at_most(_PAIRS[device.where.type], _PAIR_BYTES, 1 / 16)
+    step = max(1, int(pairs / (1 + effort.regions)))
     for start in range(0, n, step):
         search.extend(start, min(n, start + step), effort)
     lists = search.lists
@@ -116,6 +119,8 @@ class _Search:
         self._sizes: list[int] = torch.bincount(self._homes, minlength=len(regions)).tolist()
         # In the type of the rows: both ends of a pair are relative to the same, so rounding does no harm.
         self._origins = (regions.centers / regions.unit + regions.middle).to(rows.dtype)
+        self._precision = first_precision()
+        self._most_waiting = device.at_most(_WAITING[device.where.type], _WAITING_BYTES, 1 / 16)
         self._waiting: list[tuple[Tensor, Tensor, Tensor]] = []
         self._n_waiting = 0
 
@@ -138,7 +143,8 @@ class _Search:
             samples = members[a:b].long()
             self.lists[samples, :width] = members[nearest.indices]
             # Very far rows overflow in single precision.
-            self._far[samples, :width] = torch.nan_to_num(nearest.values, nan=torch.inf, posinf=torch.inf)
+            far = nearest.values.float()
+            self._far[samples, :width] = torch.nan_to_num(far, nan=torch.inf, posinf=torch.inf)
 
     def extend(self, start: int, stop: int, effort: Effort) -> None:
         """Search the regions that the rows from start to stop have chosen."""
@@ -177,15 +183,16 @@ class _Search:
             limit = self._far[some, -1] - own
             found = torch.nonzero((apart < limit[:, None]).view(-1)).squeeze(1)
             at = found // size
-            values = (apart.view(-1)[found] + own[at]).clamp_(min=0).abs_()  # never -0.0
+            values = (apart.view(-1)[found] + own[at]).clamp_(min=0).abs_().float()  # never -0.0
             self._waiting.append((queries[a:b][at], members[found - at * size], values))
             self._n_waiting += len(found)
-            if self._n_waiting > _WAITING[self.device.where.type]:
+            if self._n_waiting > self._most_waiting:
                 self._improve()
 
     def _relative(self, numbers: Tensor, region: int) -> Tensor:
         """Return some rows relative to the centre of a region, in single precision."""
-        return ((self.rows[numbers.long()] - self._origins[region]) * self.regions.unit).float()
+        placed = (self.rows[numbers.long()] - self._origins[region]) * self.regions.unit
+        return placed.to(self._precision)
 
     def _improve(self) -> None:
         """Put the pairs that wait into the lists. No pair was there before: each region is searched once."""
