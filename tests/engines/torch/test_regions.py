@@ -12,6 +12,7 @@ from consilience.engines.torch import device as devices
 from consilience.engines.torch.device import Device
 from consilience.engines.torch.search import (
     region_search,
+    region_table,
     regions,
 )
 from consilience.engines.torch.search.copies import Copies
@@ -98,6 +99,25 @@ def test_the_same_in_every_run_and_with_small_blocks(monkeypatch):
     small = regions.find_neighbors(x, 8, CPU)
     assert (small.lists == first.lists).double().mean() > 0.999
     check(x.numpy(), 8, small, 0.98)
+
+
+@pytest.mark.parametrize("k", [3, 40])
+def test_regions_together_begin_as_each_alone(monkeypatch, k):
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=(size, 6)) + 20 * rng.normal(size=6) for size in (400, 150, 60, 20, 8, 2, 1)]
+    x = torch.from_numpy(np.concatenate(parts))
+    table = region_table.Regions.among(x, 12, rng, CPU)
+
+    def begun():
+        search = region_search._Search(x, k, table, CPU)
+        search.begin()
+        return search.lists, search._far
+
+    lists, far = begun()
+    monkeypatch.setitem(devices._BLOCK_BYTES, "cpu", 1)  # not even one region is small enough
+    alone, far_alone = begun()
+    assert (lists < 0).any() and torch.equal(lists, alone)
+    torch.testing.assert_close(far, far_alone, rtol=1e-5, atol=1e-3)  # as precise as lengths of 20 are
 
 
 @pytest.mark.parametrize("n", [2, 5, 11, 39, 40, 41, 100])

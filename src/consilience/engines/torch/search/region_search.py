@@ -8,7 +8,8 @@ are measured exactly.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import itertools
+from typing import Any, TypeAlias
 
 import torch
 
@@ -120,23 +121,72 @@ class _Search:
         # In the type of the rows: both ends of a pair are relative to the same, so rounding does no harm.
         self._origins = (regions.centers / regions.unit + regions.middle).to(rows.dtype)
         self._precision = first_precision()
+        self._firsts = [0, *itertools.accumulate(self._sizes)]  # where each begins among the members
+        self._placed, self._squares = self._arranged()
         self._most_waiting = device.at_most(_WAITING[device.where.type], _WAITING_BYTES, 1 / 16)
         self._waiting: list[tuple[Tensor, Tensor, Tensor]] = []
         self._n_waiting = 0
 
-    def begin(self) -> None:
-        """Begin the lists with the nearest rows of the same region."""
-        first = 0
-        for region, size in enumerate(self._sizes):
-            if size > 1:
-                self._begin(region, self._members[first : first + size])
-            first += size
+    def _arranged(self) -> tuple[Tensor, Tensor]:
+        """Return all rows, region by region, relative to the centre of theirs, and their squared lengths."""
+        n, d = self.rows.shape
+        placed = torch.empty((n, d), dtype=self._precision, device=self.rows.device)
+        for a, b in self.device.blocks(n, 24 * d):
+            members = self._members[a:b].long()
+            placed[a:b] = self._relative(members, self._homes[members])
+        squares = torch.empty(n, dtype=self._precision, device=self.rows.device)
+        for a, b in self.device.blocks(n, 8 * d):
+            squares[a:b] = placed[a:b].square().sum(dim=1)
+        return placed, squares
 
-    def _begin(self, region: int, members: Tensor) -> None:
-        """Begin the lists of one region."""
-        size, width = len(members), min(self.lists.shape[1], len(members) - 1)
-        others = self._relative(members, region)
-        for a, b in self.device.blocks(size, 24 * size):
+    def begin(self) -> None:
+        """Begin the lists with the nearest rows of the same region: many regions at once, the largest first.
+
+        A GPU has nothing to do while it is told what to do next, so few large steps are faster than many.
+        """
+        order = sorted(
+            (one for one, size in enumerate(self._sizes) if size > 1), key=lambda i: -self._sizes[i]
+        )
+        first = 0
+        while first < len(order):
+            size = self._sizes[order[first]]
+            at_once = self.device.block_bytes // (size * (24 * size + 16 * self.rows.shape[1]))
+            batch = order[first : first + max(1, at_once)]
+            if at_once:
+                self._begin(batch)
+            else:
+                self._begin_large(batch[0])
+            first += len(batch)
+
+    def _begin(self, batch: list[int]) -> None:
+        """Begin the lists of some regions; smaller ones are filled up with rows that are no neighbours."""
+        largest, device = self._sizes[batch[0]], self.rows.device
+        sizes = torch.tensor([self._sizes[region] for region in batch], device=device)
+        firsts = torch.tensor([self._firsts[region] for region in batch], device=device)
+        within = torch.arange(largest, device=device)
+        inside = within < sizes[:, None]
+        places = torch.where(inside, firsts[:, None] + within, 0)
+        others = self._placed[places]
+        squares = self._squares[places].masked_fill_(~inside, torch.inf)
+        apart = torch.baddbmm(squares[:, None], others, others.transpose(1, 2), alpha=-2)
+        apart.add_(squares[:, :, None]).clamp_(min=0)
+        width = min(self.lists.shape[1], largest - 1)
+        apart.diagonal(dim1=1, dim2=2).fill_(torch.inf)
+        nearest = torch.topk(apart, width, largest=False, sorted=True)
+        del apart
+        # Where a region is smaller, or squares are no numbers, there is nobody; and nobody is near itself.
+        found = (nearest.indices < sizes[:, None, None]) & (nearest.indices != within[:, None])
+        members = self._members[places.gather(1, nearest.indices.view(len(batch), -1))].view(found.shape)
+        samples = self._members[places][inside].long()
+        self.lists[samples, :width] = torch.where(found, members, -1)[inside]
+        far = torch.where(found, nearest.values.float(), torch.inf)[inside]
+        self._far[samples, :width] = torch.nan_to_num(far, nan=torch.inf, posinf=torch.inf)
+
+    def _begin_large(self, region: int) -> None:
+        """Begin the lists of one region, which takes more memory than a block."""
+        members, others, _ = self._of(region)
+        width = min(self.lists.shape[1], len(members) - 1)
+        for a, b in self.device.blocks(len(members), 24 * len(members)):
             apart = squares_between(others[a:b], others)
             apart.diagonal(a).fill_(torch.inf)
             nearest = torch.topk(apart, width, largest=False, sorted=True)
@@ -145,6 +195,11 @@ class _Search:
             # Very far rows overflow in single precision.
             far = nearest.values.float()
             self._far[samples, :width] = torch.nan_to_num(far, nan=torch.inf, posinf=torch.inf)
+
+    def _of(self, region: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the numbers of the members of a region, their places relative to it, and squared lengths."""
+        here = slice(self._firsts[region], self._firsts[region] + self._sizes[region])
+        return self._members[here], self._placed[here], self._squares[here]
 
     def extend(self, start: int, stop: int, effort: Effort) -> None:
         """Search the regions that the rows from start to stop have chosen."""
@@ -163,23 +218,22 @@ class _Search:
         """Measure all pairs of some samples with the rows of a region each."""
         samples = samples[torch.sort(numbers, stable=True).indices]
         counts: list[int] = torch.bincount(numbers, minlength=len(self.regions)).tolist()
-        first = begin = 0
-        for region, (size, count) in enumerate(zip(self._sizes, counts, strict=True)):
-            if size and count:
-                self._measure(region, self._members[first : first + size], samples[begin : begin + count])
-            first, begin = first + size, begin + count
+        begin = 0
+        for region, count in enumerate(counts):
+            if count and self._sizes[region]:
+                self._measure(region, samples[begin : begin + count])
+            begin += count
 
-    def _measure(self, region: int, members: Tensor, queries: Tensor) -> None:
+    def _measure(self, region: int, queries: Tensor) -> None:
         """Measure all pairs of some rows with the members of a region; those that are near wait."""
+        members, others, squares = self._of(region)
         size, d = len(members), self.rows.shape[1]
-        others = self._relative(members, region)
-        halves = others.square().sum(dim=1)
         for a, b in self.device.blocks(len(queries), 8 * size + 16 * d):
             some = queries[a:b].long()
             rows = self._relative(some, region)
             own = rows.square().sum(dim=1)
             # Without the square of the row: what remains is compared with the limit less that.
-            apart = torch.addmm(halves, rows, others.T, alpha=-2)
+            apart = torch.addmm(squares, rows, others.T, alpha=-2)
             limit = self._far[some, -1] - own
             found = torch.nonzero((apart < limit[:, None]).view(-1)).squeeze(1)
             at = found // size
@@ -189,8 +243,8 @@ class _Search:
             if self._n_waiting > self._most_waiting:
                 self._improve()
 
-    def _relative(self, numbers: Tensor, region: int) -> Tensor:
-        """Return some rows relative to the centre of a region, in single precision."""
+    def _relative(self, numbers: Tensor, region: Any) -> Tensor:
+        """Return some rows relative to the centre of a region, or each of one of its own."""
         placed = (self.rows[numbers.long()] - self._origins[region]) * self.regions.unit
         return placed.to(self._precision)
 
