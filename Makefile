@@ -45,10 +45,10 @@ lint: $(VENV)/.lint
 studies: $(VENV)/.test
 	$(BIN)/python $(PYTEST) benchmarks/tests
 
-# Pages of the documentation that ran without extras need not run again.
+# Pages of the documentation that ran without extras need not run again. Of PyTorch one thread in each process: more would wait for each other.
 extras: $(VENV)/.extras $(VENV)/.docs
-	$(BIN)/python $(PYTEST) tests/engines/torch src/consilience/engines/torch tests/views/test_device_arrays.py
-	$(BIN)/python $(PYTEST) -m "not long" -k torch tests/engines/test_engines.py tests/engines/points
+	OMP_NUM_THREADS=1 $(BIN)/python $(PYTEST) tests/engines/torch src/consilience/engines/torch tests/views/test_device_arrays.py
+	OMP_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m "not long" -k torch tests/engines/test_engines.py tests/engines/points
 	$(BIN)/python $(PYTEST) -m "not long" -k "not test_the_blocks_of_a_page_run or omics or engines" tests/omics tests/views/test_views.py tests/views/test_graph_views.py tests/io/readers tests/stages/test_label.py tests/test_cli.py tests/test_docs.py tests/reproduction tests/pages/test_reproduction.py tests/commands/test_reproduce.py tests/inspection/test_plots.py $(STUDIES)
 
 # Pages in the browser that CONSILIENCE_BROWSER names; without it, these tests skip.
