@@ -74,16 +74,16 @@ def load(
 
 
 def _total(view_weights: Vector, judged: NDArray[Any], dtype: np.dtype[Any]) -> EdgeArray:
-    """Return the total weight of the views on each edge."""
-    if dtype == np.float64:
-        return np.asarray(view_weights @ judged)
+    """Return the total weight of the views on each edge.
+
+    Added up view by view: a product by BLAS would depend on its number of threads, in the last bit.
+    """
     total = np.zeros(judged.shape[1], dtype=dtype)
 
     def add(first: int, last: int) -> None:
         for begin in range(first, last, _SUMMED):  # in blocks that stay in the cache
             here = slice(begin, min(begin + _SUMMED, last))
             for weight, row in zip(view_weights, judged, strict=True):
-                # A product of vectors would make a copy in double precision.
                 total[here] += dtype.type(weight) * row[here]
 
     threads.for_ranges(add, len(total), grain=_SUMMED)

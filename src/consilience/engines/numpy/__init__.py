@@ -5,7 +5,8 @@ It holds whole rows of values between samples and is slow; nothing in it depends
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from ...graphs import EdgeKernel, EdgeSet, Moments
 from ...spaces import Space
 from ...spaces.scaling import Columns
 from ...views import in_memory
-from .. import embedding
+from .. import embedding, threads
 from ..host import HostEngine
 from ..points.cached import CachedPoints
 from ..points.subset import SubsetPoints
@@ -33,6 +34,12 @@ class NumpyEngine(HostEngine):
     """The readable engine. See `Engine` for its functions."""
 
     name: ClassVar[str] = "numpy"
+
+    @contextmanager
+    def limit(self, n_jobs: int | None) -> Iterator[None]:
+        # One thread of BLAS always: its sums depend on their number, in the last bit.
+        with threads.limit(n_jobs), threads.libraries_on_one_thread():
+            yield
 
     def describe(self, rows: Any, seen: Mask | None) -> Columns:
         rows = in_memory(rows)

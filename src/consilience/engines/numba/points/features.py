@@ -365,7 +365,8 @@ def _total_variance(x: Any) -> float:
     means = np.asarray(x.sum(axis=0, dtype=np.float64)).ravel() / n
     absent = n - np.bincount(x.indices, minlength=x.shape[1])
     stored = x.data - means[x.indices]
-    return float((stored @ stored + absent @ means**2) / n)
+    # No products by BLAS: they would depend on its number of threads, in the last bit.
+    return float((np.square(stored).sum() + (absent * means**2).sum()) / n)
 
 
 def _half_squared(squares: Floats) -> Floats:
