@@ -199,8 +199,7 @@ def squared_difference(x, i, y, j):
     return total
 
 
-# Every rounding is meant. Unless it is said here, the flags of whatever function is compiled first and calls it
-# would hold.
+# Every rounding is meant. Unless that is said here, the flags of the function that calls it first would hold.
 @nb.njit(nogil=True, cache=True, fastmath=False)
 def sparse_squared_difference(data, indices, indptr, i, y_data, y_indices, y_indptr, j):
     """Squared Euclidean distance of two rows in CSR form with sorted indices.
