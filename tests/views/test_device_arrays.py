@@ -34,7 +34,7 @@ def on_device(monkeypatch):
 
 @pytest.fixture
 def nothing_comes_here(monkeypatch):
-    """Let every copy of such an array into the memory of this process be an error."""
+    """Let every copy of a view into the memory of this process be an error; chunks are hashed there."""
 
     def fail(self):
         raise AssertionError("a view was copied through the memory of this process")
